@@ -1,0 +1,82 @@
+package io.millrace.kernels;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/// The fused operators of the model. Activations are float32, row-major, little-endian, in native memory aligned to 64
+/// bytes; every segment is borrowed for the call.
+///
+/// Each output row depends on its own inputs alone: not on the other rows of the call, their number, the number of
+/// threads or the order of calls, to the bit. Sums run in an order fixed by the shape. Top-k is by score descending,
+/// then index ascending. A softmax weight more than 87 below its row's maximum is exactly 0.
+///
+/// One instance serves one call at a time; it spreads the work over its pool.
+public interface Kernels extends AutoCloseable {
+
+    /// Name of the provider, as in `millrace.kernels.provider`.
+    String name();
+
+    /// Identifies the rounding behaviour: two instances with the same id compute the same bytes.
+    String numericsId();
+
+    /// Packs a weight matrix into this provider's layout. The result's memory comes from `arena`.
+    PackedMatrix pack(MatrixView matrix, Arena arena);
+
+    /// `y = x Wᵀ`. x: `[rows, inFeatures]`, y: `[rows, outFeatures]`.
+    void linear(PackedMatrix weights, MemorySegment x, int rows, MemorySegment y);
+
+    /// `y = x / sqrt(mean(x²) + eps) * gain`, row by row. x, y: `[rows, width]`, gain: `[width]`. x may be y.
+    void rmsNorm(MemorySegment x, MemorySegment gain, float eps, int rows, MemorySegment y);
+
+    /// `y += x`, element by element.
+    void add(MemorySegment x, MemorySegment y, long elements);
+
+    /// Attention preprocessing: input norm, query and key/value projections, latent norms, split, rope,
+    /// absorption of W_UK (in [MlaForm#ABSORBED]), the write of each row's latent into its page and, with an
+    /// indexer, its queries, head weights and keys.
+    ///
+    /// @param weights  the layer
+    /// @param x        residual stream, `[rows, hiddenSize]`; not changed
+    /// @param batch    the rows and where they are cached
+    /// @param rope     their rotations
+    /// @param out      where queries and cached rows go
+    /// @param indexer  the indexer's part, null in a layer that owns none
+    void mlaProlog(
+            MlaWeights weights,
+            MemorySegment x,
+            RowBatch batch,
+            RopeRows rope,
+            AttentionRows out,
+            @Nullable IndexerProlog indexer);
+
+    /// Scores `I[t,s] = Σ_h w[t,h] * max(0, q[t,h]·k[s])` over the visible slots and selects the best `topK` of each
+    /// row;
+    /// a row that sees at most `topK` slots selects all without scoring.
+    ///
+    /// @param indexer    queries, head weights and keys, as `mlaProlog` left them
+    /// @param batch      the rows
+    /// @param selection  out: the selected slots
+    void lightningIndexer(IndexerProlog indexer, RowBatch batch, Selection selection);
+
+    /// Softmax attention of each row over its selected slots, W_UV included.
+    ///
+    /// @param weights    the layer
+    /// @param input      queries and cached rows
+    /// @param batch      the rows
+    /// @param selection  the slots each row attends to
+    /// @param y          out: `[rows, heads * vDim]`
+    void sparseMlaAttention(
+            MlaWeights weights, AttentionRows input, RowBatch batch, Selection selection, MemorySegment y);
+
+    /// A dense SwiGLU feed-forward. x, y: `[rows, hiddenSize]`; y is overwritten.
+    void gatedMlp(GatedMlpWeights weights, MemorySegment x, int rows, MemorySegment y);
+
+    /// Gate in float32, chosen experts in ascending order, shared experts last.
+    /// x, y: `[rows, hiddenSize]`; y is overwritten.
+    void moeExperts(MoeWeights weights, MemorySegment x, int rows, MemorySegment y);
+
+    /// Releases scratch memory and the threads. Idempotent.
+    @Override
+    void close();
+}

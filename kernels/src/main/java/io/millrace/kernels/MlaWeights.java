@@ -1,0 +1,30 @@
+package io.millrace.kernels;
+
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/// Weights of one attention layer. Norm gains are float32 segments; the per-head lists have `shape.heads()` entries.
+///
+/// @param shape       sizes and constants
+/// @param inputNorm   gain of the input norm, `[hiddenSize]`
+/// @param qA          `[qLoraRank, hiddenSize]`
+/// @param qANorm      `[qLoraRank]`
+/// @param qB          `[heads * (nopeDim + ropeDim), qLoraRank]`, each head `[nope | rope]`
+/// @param kvA         `[kvLoraRank + ropeDim, hiddenSize]`
+/// @param kvANorm     `[kvLoraRank]`
+/// @param keyUp       W_UK of each head for the naive form, `[nopeDim, kvLoraRank]`
+/// @param keyAbsorb   W_UK of each head transposed for the absorbed form, `[kvLoraRank, nopeDim]`
+/// @param valueUp     W_UV of each head, `[vDim, kvLoraRank]`
+/// @param output      `[hiddenSize, heads * vDim]`
+public record MlaWeights(
+        MlaShape shape,
+        MemorySegment inputNorm,
+        PackedMatrix qA,
+        MemorySegment qANorm,
+        PackedMatrix qB,
+        PackedMatrix kvA,
+        MemorySegment kvANorm,
+        List<PackedMatrix> keyUp,
+        List<PackedMatrix> keyAbsorb,
+        List<PackedMatrix> valueUp,
+        PackedMatrix output) {}

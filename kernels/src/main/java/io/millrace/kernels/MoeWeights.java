@@ -1,0 +1,18 @@
+package io.millrace.kernels;
+
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/// A mixture-of-experts feed-forward.
+///
+/// @param gating          how experts are chosen
+/// @param gate            gate matrix in F32, `[experts, hiddenSize]`
+/// @param correctionBias  float32 `[experts]`, added to the scores for choosing only
+/// @param experts         routed experts
+/// @param shared          shared experts as one feed-forward, weight 1, not scaled
+public record MoeWeights(
+        ExpertGating gating,
+        PackedMatrix gate,
+        MemorySegment correctionBias,
+        List<GatedMlpWeights> experts,
+        GatedMlpWeights shared) {}
