@@ -1,0 +1,44 @@
+package io.millrace.engine.settings;
+
+import io.millrace.kernels.MlaForm;
+import java.util.Objects;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/// Keys `millrace.kernels.*`: how operators are computed. Null in the constructor means the default.
+///
+/// @param provider  name of the kernel provider, `auto` (default) for the best one that runs here
+/// @param threads   threads of the kernel pool; 0 (default) for one per processor
+/// @param mlaForm   form of latent attention; absorbed by default
+public record KernelSettings(
+        @Nullable String provider, int threads, @Nullable MlaForm mlaForm) {
+    private static final int MAX_THREADS = 1024;
+    private static final Pattern NAME = Pattern.compile("[a-z][a-z0-9-]*");
+
+    public KernelSettings {
+        provider = provider == null ? "auto" : provider;
+        mlaForm = mlaForm == null ? MlaForm.ABSORBED : mlaForm;
+        if (!NAME.matcher(provider).matches()) {
+            throw new IllegalArgumentException(
+                    "millrace.kernels.provider: \"" + provider + "\" (expected: auto or a provider's name)");
+        }
+        if (threads < 0 || threads > MAX_THREADS) {
+            throw new IllegalArgumentException("millrace.kernels.threads: " + threads
+                    + " (expected: 0 for one per processor, to " + MAX_THREADS + ")");
+        }
+    }
+
+    public static KernelSettings defaults() {
+        return new KernelSettings(null, 0, null);
+    }
+
+    @Override
+    public String provider() {
+        return Objects.requireNonNull(provider);
+    }
+
+    @Override
+    public MlaForm mlaForm() {
+        return Objects.requireNonNull(mlaForm);
+    }
+}

@@ -1,0 +1,50 @@
+package io.millrace.engine.settings;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.millrace.kernels.KvFormat;
+import io.millrace.kernels.MlaForm;
+import org.junit.jupiter.api.Test;
+
+class EngineSettingsTest {
+
+    @Test
+    void defaultsArePinned() {
+        EngineSettings settings = EngineSettings.defaults();
+        assertThat(settings.kernels()).isEqualTo(new KernelSettings("auto", 0, MlaForm.ABSORBED));
+        assertThat(settings.dsa().topKOverride()).isEmpty();
+        assertThat(settings.kv()).isEqualTo(new KvSettings(KvFormat.BF16, 32_768));
+        assertThat(settings.kv().poolPages()).isEqualTo(512);
+        assertThat(settings.weights().version()).isZero();
+    }
+
+    @Test
+    void zeroTopKIsDenseAndNotTheDefault() {
+        assertThat(new DsaSettings(0).topKOverride()).hasValue(0);
+    }
+
+    @Test
+    void partlyFilledPagesCountAsPages() {
+        assertThat(new KvSettings(null, 65).poolPages()).isEqualTo(2);
+    }
+
+    @Test
+    void refusesWhatCannotBe() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new KernelSettings("No Such", 0, null))
+                .withMessageContaining("millrace.kernels.provider");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new KernelSettings(null, -1, null))
+                .withMessageContaining("-1");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new DsaSettings(-1))
+                .withMessageContaining("millrace.dsa.top-k: -1");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new KvSettings(null, 63))
+                .withMessageContaining("64..");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new WeightsSettings(-1))
+                .withMessageContaining("millrace.weights.version");
+    }
+}
