@@ -1,0 +1,180 @@
+package io.millrace.kernels;
+
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/// Checks the arguments of operators once per call, the same way for every provider; the loops behind them do not
+/// check again. Violations are `IllegalArgumentException`s that name the argument, what it is and what was expected.
+public final class OperatorArguments {
+    private OperatorArguments() {}
+
+    /// Checks that a segment holds at least `elements` floats.
+    public static void floats(String name, MemorySegment segment, long elements) {
+        if (segment.byteSize() < elements * Float.BYTES) {
+            throw new IllegalArgumentException(name + ": " + segment.byteSize() / Float.BYTES
+                    + " float32 elements (expected: at least " + elements + ")");
+        }
+    }
+
+    /// Checks that a matrix was packed into `layout` and has the given shape.
+    public static void matrix(String name, PackedMatrix matrix, String layout, int outFeatures, int inFeatures) {
+        if (!matrix.layout().equals(layout)) {
+            throw new IllegalArgumentException(
+                    name + ": layout " + matrix.layout() + " (expected: " + layout + ", packed by the same provider)");
+        }
+        if (matrix.outFeatures() != outFeatures || matrix.inFeatures() != inFeatures) {
+            throw new IllegalArgumentException(name + ": [" + matrix.outFeatures() + ", " + matrix.inFeatures()
+                    + "] (expected: [" + outFeatures + ", " + inFeatures + "])");
+        }
+    }
+
+    /// Checks `linear`.
+    public static void linear(PackedMatrix weights, String layout, MemorySegment x, int rows, MemorySegment y) {
+        matrix("weights", weights, layout, weights.outFeatures(), weights.inFeatures());
+        floats("x", x, (long) rows * weights.inFeatures());
+        floats("y", y, (long) rows * weights.outFeatures());
+    }
+
+    /// Checks `rmsNorm` and returns its width, the number of gains.
+    public static int normWidth(MemorySegment x, MemorySegment gain, int rows, MemorySegment y) {
+        int width = Math.toIntExact(gain.byteSize() / Float.BYTES);
+        floats("x", x, (long) rows * width);
+        floats("y", y, (long) rows * width);
+        return width;
+    }
+
+    /// Checks a feed-forward's weights against the width of the residual stream.
+    public static void mlp(String name, GatedMlpWeights weights, String layout, int hiddenSize) {
+        int width = weights.gate().outFeatures();
+        matrix(name + ".gate", weights.gate(), layout, width, hiddenSize);
+        matrix(name + ".up", weights.up(), layout, width, hiddenSize);
+        matrix(name + ".down", weights.down(), layout, hiddenSize, width);
+    }
+
+    /// Checks `gatedMlp`.
+    public static void gatedMlp(GatedMlpWeights weights, String layout, MemorySegment x, int rows, MemorySegment y) {
+        int hiddenSize = weights.down().outFeatures();
+        mlp("weights", weights, layout, hiddenSize);
+        floats("x", x, (long) rows * hiddenSize);
+        floats("y", y, (long) rows * hiddenSize);
+    }
+
+    /// Checks `moeExperts`.
+    public static void moe(MoeWeights weights, String layout, MemorySegment x, int rows, MemorySegment y) {
+        int hiddenSize = weights.gate().inFeatures();
+        int experts = weights.gating().experts();
+        matrix("gate", weights.gate(), layout, experts, hiddenSize);
+        if (weights.gate().format() != QuantFormat.F32) {
+            throw new IllegalArgumentException("gate: " + weights.gate().format() + " (expected: F32)");
+        }
+        floats("correctionBias", weights.correctionBias(), experts);
+        if (weights.experts().size() != experts) {
+            throw new IllegalArgumentException("experts: " + weights.experts().size() + " (expected: " + experts + ")");
+        }
+        for (int e = 0; e < experts; e++) {
+            mlp("expert", weights.experts().get(e), layout, hiddenSize);
+        }
+        mlp("shared expert", weights.shared(), layout, hiddenSize);
+        floats("x", x, (long) rows * hiddenSize);
+        floats("y", y, (long) rows * hiddenSize);
+    }
+
+    /// Checks the weights and outputs of `mlaProlog`.
+    public static void prolog(
+            MlaWeights weights, String layout, RowBatch batch, AttentionRows out, @Nullable IndexerProlog indexer) {
+        MlaShape s = weights.shape();
+        int headRow = s.nopeDim() + s.ropeDim();
+        floats("inputNorm", weights.inputNorm(), s.hiddenSize());
+        floats("qANorm", weights.qANorm(), s.qLoraRank());
+        floats("kvANorm", weights.kvANorm(), s.kvLoraRank());
+        matrix("qA", weights.qA(), layout, s.qLoraRank(), s.hiddenSize());
+        matrix("qB", weights.qB(), layout, s.heads() * headRow, s.qLoraRank());
+        matrix("kvA", weights.kvA(), layout, s.cacheRow(), s.hiddenSize());
+        if (out.form() == MlaForm.ABSORBED) {
+            for (int h = 0; h < s.heads(); h++) {
+                matrix("keyAbsorb", weights.keyAbsorb().get(h), layout, s.kvLoraRank(), s.nopeDim());
+            }
+        }
+        attentionRows(s, batch, out);
+        if (indexer != null) {
+            IndexerWeights w = indexer.weights();
+            matrix("indexer.queryB", w.queryB(), layout, w.heads() * w.headDim(), s.qLoraRank());
+            matrix("indexer.key", w.key(), layout, w.headDim(), s.hiddenSize());
+            matrix("indexer.headWeights", w.headWeights(), layout, w.heads(), s.hiddenSize());
+            floats("indexer.keyNormGain", w.keyNormGain(), w.headDim());
+            floats("indexer.keyNormBias", w.keyNormBias(), w.headDim());
+            indexerRows(indexer, batch);
+        }
+    }
+
+    /// Checks the residual stream and the rotations of a step's rows.
+    public static void rows(MlaShape shape, MemorySegment x, RopeRows rope, RowBatch batch) {
+        floats("x", x, (long) batch.rows() * shape.hiddenSize());
+        int ropeDim = shape.ropeDim();
+        if (rope.ropeDim() != ropeDim || ropeDim % 2 != 0) {
+            throw new IllegalArgumentException("ropeDim: " + rope.ropeDim() + " (expected: " + ropeDim + ", even)");
+        }
+        floats("cos", rope.cos(), (long) batch.rows() * (ropeDim / 2));
+        floats("sin", rope.sin(), (long) batch.rows() * (ropeDim / 2));
+    }
+
+    /// Checks `lightningIndexer`.
+    public static void indexer(IndexerProlog indexer, RowBatch batch, Selection selection) {
+        if (indexer.weights().topK() > selection.topK()) {
+            throw new IllegalArgumentException("indexer topK: "
+                    + indexer.weights().topK() + " (expected: at most the selection's " + selection.topK() + ")");
+        }
+        indexerRows(indexer, batch);
+    }
+
+    /// Checks `sparseMlaAttention`.
+    public static void attention(
+            MlaWeights weights, String layout, AttentionRows input, RowBatch batch, MemorySegment y) {
+        MlaShape s = weights.shape();
+        for (int h = 0; h < s.heads(); h++) {
+            matrix("valueUp", weights.valueUp().get(h), layout, s.vDim(), s.kvLoraRank());
+            if (input.form() == MlaForm.NAIVE) {
+                matrix("keyUp", weights.keyUp().get(h), layout, s.nopeDim(), s.kvLoraRank());
+            }
+        }
+        attentionRows(s, batch, input);
+        floats("y", y, (long) batch.rows() * s.heads() * s.vDim());
+    }
+
+    private static void attentionRows(MlaShape shape, RowBatch batch, AttentionRows rows) {
+        floats("query", rows.query(), (long) batch.rows() * shape.heads() * shape.queryRow(rows.form()));
+        pages("latent", rows.latent(), batch, shape.cacheRow());
+    }
+
+    private static void indexerRows(IndexerProlog indexer, RowBatch batch) {
+        IndexerWeights w = indexer.weights();
+        floats("indexer.query", indexer.query(), (long) batch.rows() * w.heads() * w.headDim());
+        floats("indexer.headWeights", indexer.headWeights(), (long) batch.rows() * w.heads());
+        pages("indexer.keys", indexer.keys(), batch, w.headDim());
+    }
+
+    private static void pages(String name, PagedRows paged, RowBatch batch, int rowElements) {
+        if (paged.rowElements() != rowElements) {
+            throw new IllegalArgumentException(
+                    name + ": rows of " + paged.rowElements() + " elements (expected: " + rowElements + ")");
+        }
+        long sectionBytes =
+                (long) PagedRows.PAGE_TOKENS * rowElements * paged.format().elementBytes();
+        for (int row = 0; row < batch.rows(); row++) {
+            int[] pages = batch.pages(row);
+            int last = batch.slot(row) / PagedRows.PAGE_TOKENS;
+            if (last >= pages.length) {
+                throw new IllegalArgumentException(name + ": page table of " + pages.length
+                        + " pages (expected: at least " + (last + 1) + " for slot " + batch.slot(row) + ")");
+            }
+            boolean lastOfSequence = row + 1 == batch.rows() || batch.sequence(row + 1) != batch.sequence(row);
+            for (int block = lastOfSequence ? 0 : last; block <= last; block++) {
+                long start = pages[block] * paged.pageBytes() + paged.sectionOffset();
+                if (start < 0 || start + sectionBytes > paged.pool().byteSize()) {
+                    throw new IllegalArgumentException(name + ": page " + pages[block] + " (expected: inside a pool of "
+                            + paged.pool().byteSize() / Math.max(1, paged.pageBytes()) + " pages)");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+package io.millrace.kernels.provider;
+
+import io.millrace.kernels.Kernels;
+import java.util.List;
+
+/// The outcome of a provider selection.
+///
+/// @param kernels   the chosen provider's kernels; the caller closes them
+/// @param declined  the providers that were tried before or named by nobody, with the reason each declined
+public record SelectedKernels(Kernels kernels, List<Declined> declined) {
+    public SelectedKernels {
+        declined = List.copyOf(declined);
+    }
+
+    /// A provider that cannot serve this process.
+    public record Declined(String provider, String reason) {}
+}
