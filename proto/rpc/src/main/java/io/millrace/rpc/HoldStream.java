@@ -98,7 +98,7 @@ final class HoldStream implements AutoCloseable {
         requests = null;
         long waitMillis = backoffMillis;
         backoffMillis = Math.min(settings.holdBackoffMaxMillis(), backoffMillis * 2);
-        var unused = timer.schedule(this::open, waitMillis, TimeUnit.MILLISECONDS);
+        var _ = timer.schedule(this::open, waitMillis, TimeUnit.MILLISECONDS);
     }
 
     private final class Responses implements StreamObserver<HoldResponse> {
