@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 /// name the field, e.g. `messages[2].content`.
 public final class ChatMessages {
     private static final Set<String> ROLES = Set.of("system", "user", "assistant", "tool");
+    private static final Set<String> TEXT_PARTS = Set.of("text", "input_text", "output_text", "refusal");
     private static final Set<String> MEDIA_PARTS = Set.of(
             "image",
             "image_url",
@@ -152,11 +153,10 @@ public final class ChatMessages {
                     param + ": a part of type " + Json.show(name)
                             + " (expected: \"text\", this model reads text only)");
         }
-        String field = switch (name) {
-            case "text", "input_text", "output_text" -> "text";
-            case "refusal" -> "refusal";
-            default -> throw invalid(param + ".type", Json.show(name), "\"text\"");
-        };
+        if (!TEXT_PARTS.contains(name)) {
+            throw invalid(param + ".type", Json.show(name), "\"text\"");
+        }
+        String field = name.equals("refusal") ? "refusal" : "text";
         Object text = part.get(field);
         if (text == null && part.containsKey(field)) {
             return "";
