@@ -199,7 +199,7 @@ public final class KvCacheClient implements AutoCloseable {
 
     private Optional<CacheFault> attempt(String operation, Supplier<Object> call) {
         try {
-            call.get();
+            var _ = call.get();
             return Optional.empty();
         } catch (RuntimeException e) {
             return Optional.of(faults.of(operation, e));
