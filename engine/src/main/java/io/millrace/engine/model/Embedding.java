@@ -1,0 +1,63 @@
+package io.millrace.engine.model;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import io.millrace.kernels.MatrixView;
+import io.millrace.kernels.QuantFormat;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/// The token embedding `[vocabSize, hiddenSize]`, kept in the checkpoint's number format and widened
+/// row by row.
+final class Embedding {
+    private static final int ALIGNMENT = 64;
+
+    private final QuantFormat format;
+    private final MemorySegment data;
+    private final int vocabSize;
+    private final int width;
+
+    private Embedding(QuantFormat format, MemorySegment data, int vocabSize, int width) {
+        this.format = format;
+        this.data = data;
+        this.vocabSize = vocabSize;
+        this.width = width;
+    }
+
+    /// Copies a row-major matrix into `arena`.
+    static Embedding copyOf(MatrixView matrix, Arena arena) {
+        if (matrix.columnStride() != 1 || matrix.rowStride() != matrix.columns()) {
+            throw new IllegalArgumentException("embedding strides: " + matrix.rowStride() + ", " + matrix.columnStride()
+                    + " (expected: " + matrix.columns() + ", 1)");
+        }
+        int elementBytes = matrix.format().elementBytes();
+        long bytes = (long) matrix.rows() * matrix.columns() * elementBytes;
+        MemorySegment copy = arena.allocate(bytes, ALIGNMENT);
+        MemorySegment.copy(matrix.data(), matrix.offset() * elementBytes, copy, 0, bytes);
+        return new Embedding(matrix.format(), copy, matrix.rows(), matrix.columns());
+    }
+
+    /// Writes the embedding of a token as float32.
+    ///
+    /// @param token       0..vocabSize-1
+    /// @param out         where the row goes
+    /// @param byteOffset  first byte of the row in `out`
+    void lookUp(int token, MemorySegment out, long byteOffset) {
+        if (token < 0 || token >= vocabSize) {
+            throw new IllegalArgumentException("token id: " + token + " (expected: 0.." + (vocabSize - 1) + ")");
+        }
+        long row = (long) token * width * format.elementBytes();
+        switch (format) {
+            case F32 ->
+                MemorySegment.copy(data, JAVA_BYTE, row, out, JAVA_BYTE, byteOffset, (long) width * Float.BYTES);
+            case BF16 -> {
+                for (int i = 0; i < width; i++) {
+                    int bits = data.get(JAVA_SHORT, row + (long) i * Short.BYTES) << 16;
+                    out.set(JAVA_FLOAT, byteOffset + (long) i * Float.BYTES, Float.intBitsToFloat(bits));
+                }
+            }
+        }
+    }
+}
