@@ -40,7 +40,7 @@ public final class Tokenizer implements AutoCloseable {
     ///   expected
     public static Tokenizer load(Path dirOrFile) {
         TokenizerFile file = TokenizerFile.read(dirOrFile);
-        return new Tokenizer(file, BytePairEncoder.of(file.modelJson(), dirOrFile));
+        return new Tokenizer(file, BytePairEncoder.of(file.modelJson(), file.file()));
     }
 
     /// Ids of a text whose added tokens are recognised where the template wrote them. No token is added

@@ -21,11 +21,12 @@ import tools.jackson.databind.node.ObjectNode;
 
 /// A checked `tokenizer.json`, taken apart.
 ///
+/// @param file         where it was read from
 /// @param vocabulary   all ids
 /// @param addedTokens  in the file's order
 /// @param modelJson    the same tokenizer without added tokens, post-processor, truncation and padding:
 ///                     it sees only text between added tokens and cannot make one of them
-record TokenizerFile(Vocabulary vocabulary, List<AddedToken> addedTokens, String modelJson) {
+record TokenizerFile(Path file, Vocabulary vocabulary, List<AddedToken> addedTokens, String modelJson) {
     private static final String FILE_NAME = "tokenizer.json";
     private static final long MAX_FILE_BYTES = 256L << 20;
     private static final int MAX_VOCABULARY = 1 << 22;
@@ -54,7 +55,7 @@ record TokenizerFile(Vocabulary vocabulary, List<AddedToken> addedTokens, String
             int size = size(modelTokens, addedTokens);
             Vocabulary vocabulary = new Vocabulary(size, modelTokens, addedTokens);
             strip(root, model, addedTokens);
-            return new TokenizerFile(vocabulary, addedTokens, root.toString());
+            return new TokenizerFile(file, vocabulary, addedTokens, root.toString());
         }
 
         private ObjectNode root() {
