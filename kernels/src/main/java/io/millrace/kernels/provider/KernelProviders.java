@@ -1,12 +1,15 @@
 package io.millrace.kernels.provider;
 
 import io.millrace.kernels.scalar.ScalarKernels;
+import io.millrace.kernels.vector.VectorKernels;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /// Chooses kernels by name.
 public final class KernelProviders {
     private static final String NOT_BUILT = "not part of this build";
+    private static final String VECTOR_MODULE = "jdk.incubator.vector";
 
     private KernelProviders() {}
 
@@ -19,17 +22,48 @@ public final class KernelProviders {
         if (threads < 1) {
             throw new IllegalArgumentException("kernel threads: " + threads + " (expected: at least 1)");
         }
+        Optional<String> vectorDeclines =
+                vectorDeclines(ModuleLayer.boot().findModule(VECTOR_MODULE).isPresent());
         List<SelectedKernels.Declined> declined = new ArrayList<>();
         declined.add(new SelectedKernels.Declined("ascend", NOT_BUILT));
         declined.add(new SelectedKernels.Declined("native", NOT_BUILT));
-        declined.add(new SelectedKernels.Declined("vector", NOT_BUILT));
+        vectorDeclines.ifPresent(reason -> declined.add(new SelectedKernels.Declined("vector", reason)));
         return switch (provider) {
-            case "auto", "scalar" -> new SelectedKernels(new ScalarKernels(), declined);
-            case "vector", "native", "ascend" ->
-                throw new IllegalArgumentException("kernel provider: " + provider + " is not available: " + NOT_BUILT);
+            case "auto" -> vectorDeclines.isEmpty() ? vector(threads, declined) : scalar(declined);
+            case "vector" -> {
+                if (vectorDeclines.isPresent()) {
+                    throw refuse(provider, vectorDeclines.get());
+                }
+                yield vector(threads, declined);
+            }
+            case "scalar" -> scalar(declined);
+            case "native", "ascend" -> throw refuse(provider, NOT_BUILT);
             default ->
                 throw new IllegalArgumentException(
                         "kernel provider: " + provider + " (expected: auto, scalar, vector, native or ascend)");
         };
+    }
+
+    /// Why the vector provider cannot serve.
+    static Optional<String> vectorDeclines(boolean modulePresent) {
+        return modulePresent
+                ? Optional.empty()
+                : Optional.of(
+                        "module " + VECTOR_MODULE + " is absent (start java with --add-modules " + VECTOR_MODULE + ")");
+    }
+
+    private static IllegalArgumentException refuse(String provider, String reason) {
+        return new IllegalArgumentException("kernel provider: " + provider + " is not available: " + reason);
+    }
+
+    private static SelectedKernels scalar(List<SelectedKernels.Declined> declined) {
+        return new SelectedKernels(new ScalarKernels(), declined);
+    }
+
+    // In a method of its own: the class is loaded only where its module exists.
+    private static SelectedKernels vector(int threads, List<SelectedKernels.Declined> declined) {
+        VectorKernels kernels = new VectorKernels(threads);
+        kernels.start();
+        return new SelectedKernels(kernels, declined);
     }
 }

@@ -2,7 +2,7 @@ package io.millrace.kernels.scalar;
 
 import java.util.Arrays;
 
-/// The best entries of a list: by value descending, then by index ascending; a NaN ranks last.
+/// The best entries of a list: by value descending, then by index ascending; a NaN ranks as minus infinity.
 final class Ranking {
     private Ranking() {}
 

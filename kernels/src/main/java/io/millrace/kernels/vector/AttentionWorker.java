@@ -1,0 +1,139 @@
+package io.millrace.kernels.vector;
+
+import io.millrace.kernels.MlaForm;
+import io.millrace.kernels.MlaShape;
+import io.millrace.kernels.PagedRows;
+import io.millrace.kernels.Selection;
+
+/// Attention of one row over one run of tiles, with the scratch of one thread. A state is that of all heads together in
+/// the absorbed form and one per head in the naive form.
+final class AttentionWorker {
+    private final SoftmaxTile softmax;
+    private final Product product = new Product();
+    private final Scratch.Buffer queryBuffer;
+    private final Scratch.Buffer tileBuffer;
+    private final Scratch.Buffer expandedBuffer;
+
+    AttentionWorker(Scratch scratch) {
+        softmax = new SoftmaxTile(scratch);
+        queryBuffer = scratch.buffer();
+        tileBuffer = scratch.buffer();
+        expandedBuffer = scratch.buffer();
+    }
+
+    static long stateFloats(AttentionRuns.Call call) {
+        int heads = call.weights().shape().heads();
+        return switch (call.input().form()) {
+            case ABSORBED -> SoftmaxTile.stateFloats(heads, call.valueWidth());
+            case NAIVE -> heads * SoftmaxTile.stateFloats(1, call.valueWidth());
+        };
+    }
+
+    static void merge(AttentionRuns.Call call, long state, long next) {
+        int heads = call.weights().shape().heads();
+        int width = call.valueWidth();
+        switch (call.input().form()) {
+            case ABSORBED -> SoftmaxTile.merge(state, next, heads, width);
+            case NAIVE -> {
+                long step = SoftmaxTile.stateFloats(1, width) * 4;
+                for (int h = 0; h < heads; h++) {
+                    SoftmaxTile.merge(state + h * step, next + h * step, 1, width);
+                }
+            }
+        }
+    }
+
+    static void finish(AttentionRuns.Call call, long state, long y) {
+        int heads = call.weights().shape().heads();
+        int width = call.valueWidth();
+        switch (call.input().form()) {
+            case ABSORBED -> SoftmaxTile.finish(state, heads, width, y, width * 4L);
+            case NAIVE -> {
+                long step = SoftmaxTile.stateFloats(1, width) * 4;
+                for (int h = 0; h < heads; h++) {
+                    SoftmaxTile.finish(state + h * step, 1, width, y + (long) h * width * 4, width * 4L);
+                }
+            }
+        }
+    }
+
+    /// Attends over ranks `[from, end)` of the row's list and leaves the softmax state.
+    void attend(AttentionRuns.Call call, int row, int from, int end, long state) {
+        MlaShape s = call.weights().shape();
+        int width = s.cacheRow();
+        // Whole vectors are read from the last row, too.
+        long tile = tileBuffer.floats((long) AttentionRuns.TILE * width + Lanes.COUNT);
+        long query = query(call, row, state);
+        for (int rank = from; rank < end; rank += AttentionRuns.TILE) {
+            int count = Math.min(AttentionRuns.TILE, end - rank);
+            gather(call, row, rank, count, tile);
+            if (call.input().form() == MlaForm.ABSORBED) {
+                long rowBytes = width * 4L;
+                SoftmaxTile.Rows rows = new SoftmaxTile.Rows(tile, rowBytes, width, tile, rowBytes, s.kvLoraRank());
+                softmax.add(query, s.heads(), s.softmaxScale(), rows, count, state);
+            } else {
+                addExpanded(call, query, tile, count, state);
+            }
+        }
+    }
+
+    /// Lays the row's queries out for the products and clears the state.
+    private long query(AttentionRuns.Call call, int row, long state) {
+        MlaShape s = call.weights().shape();
+        MlaForm form = call.input().form();
+        int dim = s.queryRow(form);
+        long from = Lanes.address(call.input().query()) + (long) row * s.heads() * dim * 4;
+        if (form == MlaForm.ABSORBED) {
+            long query = queryBuffer.floats((long) dim * Lanes.padded(s.heads()));
+            HeadLanes.spread(from, s.heads(), dim, query);
+            SoftmaxTile.clear(state, s.heads(), s.kvLoraRank());
+            return query;
+        }
+        long query = queryBuffer.floats((long) s.heads() * dim * Lanes.COUNT);
+        for (int h = 0; h < s.heads(); h++) {
+            HeadLanes.spread(from + (long) h * dim * 4, 1, dim, query + (long) h * dim * Lanes.BYTES);
+            SoftmaxTile.clear(state + h * SoftmaxTile.stateFloats(1, s.vDim()) * 4, 1, s.vDim());
+        }
+        return query;
+    }
+
+    private static void gather(AttentionRuns.Call call, int row, int rank, int count, long tile) {
+        PagedRows latent = call.input().latent();
+        Selection selection = call.selection();
+        int[] pages = call.batch().pages(row);
+        int width = latent.rowElements();
+        long pool = Lanes.address(latent.pool());
+        for (int i = 0; i < count; i++) {
+            long at = pool + latent.rowOffset(pages, selection.slot(row, rank + i));
+            RowMath.read(latent.format(), at, width, tile + (long) i * width * 4);
+        }
+    }
+
+    /// Expands the tile's keys and values head by head and adds them to the head's state.
+    private void addExpanded(AttentionRuns.Call call, long query, long tile, int count, long state) {
+        MlaShape s = call.weights().shape();
+        int dim = s.nopeDim() + s.ropeDim();
+        int keyRow = Lanes.padded(s.nopeDim()) + s.ropeDim();
+        int valueRow = Lanes.padded(s.vDim());
+        long keys = expandedBuffer.floats((long) AttentionRuns.TILE * (keyRow + valueRow));
+        long values = keys + (long) AttentionRuns.TILE * keyRow * 4;
+        long latentRow = s.cacheRow() * 4L;
+        long stateStep = SoftmaxTile.stateFloats(1, s.vDim()) * 4;
+        SoftmaxTile.Rows rows = new SoftmaxTile.Rows(keys, keyRow * 4L, dim, values, valueRow * 4L, s.vDim());
+        for (int h = 0; h < s.heads(); h++) {
+            product.weights(call.weights().keyUp().get(h));
+            product.rows(tile, latentRow, count);
+            product.into(keys, keyRow * 4L);
+            product.compute();
+            product.weights(call.weights().valueUp().get(h));
+            product.into(values, valueRow * 4L);
+            product.compute();
+            for (int i = 0; i < count; i++) {
+                long rope = tile + i * latentRow + s.kvLoraRank() * 4L;
+                Lanes.copy(rope, keys + (i * (long) keyRow + s.nopeDim()) * 4, s.ropeDim() * 4L);
+            }
+            long head = query + (long) h * dim * Lanes.BYTES;
+            softmax.add(head, 1, s.softmaxScale(), rows, count, state + h * stateStep);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+package io.millrace.kernels.vector;
+
+import io.millrace.kernels.IndexerProlog;
+import io.millrace.kernels.IndexerWeights;
+import io.millrace.kernels.PagedRows;
+import io.millrace.kernels.RowBatch;
+import io.millrace.kernels.Selection;
+import io.millrace.kernels.pool.KernelPool;
+import io.millrace.kernels.pool.PoolTask;
+import jdk.incubator.vector.FloatVector;
+import org.jspecify.annotations.Nullable;
+
+/// The lightning indexer: scores of every visible slot, then the best of them.
+///
+/// A row's index queries are laid out with the heads in lanes, so the dot products of all heads with one key are one
+/// chain of fused multiply-adds per head; ReLU and the head weights follow in the lanes, and one written tree adds the
+/// heads up. Only one float per row and visible slot is kept. Keys are read page by page. A chunk is one row's share
+/// of some pages; every score depends on its row and its key alone.
+final class IndexerRows implements PoolTask {
+    private static final int PAGES_PER_CHUNK = 16;
+    private static final int TOKENS = PagedRows.PAGE_TOKENS;
+
+    /// Scores held at once, over all rows of a pass.
+    private static final long SCORES_PER_PASS = 4L << 20;
+
+    private final KernelPool pool;
+    private final Scratch.Buffer scoreBuffer;
+    private final Worker[] workers;
+
+    private int[] chunkStarts = new int[0];
+    private long[] scoreStarts = new long[0];
+    private int[] scoredRows = new int[0];
+    private int scored;
+    private boolean choosing;
+    private @Nullable IndexerProlog indexer;
+    private @Nullable RowBatch batch;
+    private @Nullable Selection selection;
+
+    IndexerRows(KernelPool pool, Scratch scratch) {
+        this.pool = pool;
+        this.scoreBuffer = scratch.buffer();
+        this.workers = new Worker[pool.threads()];
+        for (int i = 0; i < workers.length; i++) {
+            workers[i] = new Worker(scratch);
+        }
+    }
+
+    void run(IndexerProlog prolog, RowBatch rows, Selection chosen) {
+        indexer = prolog;
+        batch = rows;
+        selection = chosen;
+        chosen.firstSlot(rows.firstSlot());
+        if (chunkStarts.length <= rows.rows()) {
+            chunkStarts = new int[rows.maxRows() + 1];
+            scoreStarts = new long[rows.maxRows() + 1];
+            scoredRows = new int[rows.maxRows()];
+        }
+        int topK = prolog.weights().topK();
+        scored = 0;
+        scoreStarts[0] = 0;
+        for (int row = 0; row < rows.rows(); row++) {
+            int visible = rows.visible(row);
+            if (visible <= topK) {
+                chosen.selectAll(row, visible);
+                continue;
+            }
+            if (scored > 0 && scoreStarts[scored] + visible > SCORES_PER_PASS) {
+                pass();
+            }
+            int pages = rows.slot(row) / TOKENS + 1;
+            scoredRows[scored] = row;
+            chunkStarts[scored + 1] = chunkStarts[scored] + (pages + PAGES_PER_CHUNK - 1) / PAGES_PER_CHUNK;
+            scoreStarts[scored + 1] = scoreStarts[scored] + visible;
+            scored++;
+        }
+        if (scored > 0) {
+            pass();
+        }
+    }
+
+    private void pass() {
+        scoreBuffer.floats(scoreStarts[scored]);
+        choosing = false;
+        pool.run(this, chunkStarts[scored]);
+        choosing = true;
+        pool.run(this, scored);
+        scored = 0;
+    }
+
+    @Override
+    public void run(int chunk, int worker) {
+        IndexerProlog i = indexer;
+        RowBatch b = batch;
+        Selection s = selection;
+        if (i == null || b == null || s == null) {
+            throw new IllegalStateException("indexer rows before a call");
+        }
+        if (choosing) {
+            int row = scoredRows[chunk];
+            TopSlots top = workers[worker].top;
+            int topK = i.weights().topK();
+            top.choose(scores(chunk), b.visible(row), topK, b.firstSlot());
+            s.select(row, top.slots(), topK);
+            return;
+        }
+        int at = scored - 1;
+        while (chunkStarts[at] > chunk) {
+            at--;
+        }
+        int row = scoredRows[at];
+        int from = Math.max(b.firstSlot(), (chunk - chunkStarts[at]) * PAGES_PER_CHUNK * TOKENS);
+        int end = Math.min(b.slot(row) + 1, (chunk - chunkStarts[at] + 1) * PAGES_PER_CHUNK * TOKENS);
+        workers[worker].score(i, b, row, from, end, scores(at));
+    }
+
+    private long scores(int index) {
+        return scoreBuffer.floats(scoreStarts[scored]) + scoreStarts[index] * 4;
+    }
+
+    /// Scratch and loops of one thread.
+    private static final class Worker {
+        private final TopSlots top = new TopSlots();
+        private final Product product = new Product();
+        private final Scratch.Buffer queryBuffer;
+        private final Scratch.Buffer keyBuffer;
+        private final Scratch.Buffer dotBuffer;
+
+        Worker(Scratch scratch) {
+            queryBuffer = scratch.buffer();
+            keyBuffer = scratch.buffer();
+            dotBuffer = scratch.buffer();
+        }
+
+        private void score(IndexerProlog indexer, RowBatch batch, int row, int from, int end, long scores) {
+            IndexerWeights w = indexer.weights();
+            PagedRows keys = indexer.keys();
+            int width = Lanes.padded(w.heads());
+            int dim = w.headDim();
+            long query = queryBuffer.floats((long) (dim + 1) * width);
+            long headWeights = query + (long) dim * width * 4;
+            long queryRow = Lanes.address(indexer.query()) + (long) row * w.heads() * dim * 4;
+            HeadLanes.spread(queryRow, w.heads(), dim, query);
+            long weightRow = Lanes.address(indexer.headWeights()) + (long) row * w.heads() * 4;
+            HeadLanes.spread(weightRow, w.heads(), 1, headWeights);
+            long tile = keyBuffer.floats((long) TOKENS * dim);
+            long dots = dotBuffer.floats((long) TOKENS * width);
+            long pool = Lanes.address(keys.pool());
+            product.depth = dim;
+            product.outputs = width;
+            product.w = query;
+            product.wStep = width * 4L;
+            product.wPanel = Lanes.BYTES;
+            product.into(dots, width * 4L);
+            int slot = from;
+            while (slot < end) {
+                int count = Math.min(end, (slot / TOKENS + 1) * TOKENS) - slot;
+                RowMath.read(keys.format(), pool + keys.rowOffset(batch.pages(row), slot), count * dim, tile);
+                product.rows(tile, dim * 4L, count);
+                product.compute();
+                weigh(dots, headWeights, width, count, scores + (slot - batch.firstSlot()) * 4L);
+                slot += count;
+            }
+        }
+
+        private static void weigh(long dots, long headWeights, int width, int count, long scores) {
+            for (int key = 0; key < count; key++) {
+                long from = dots + (long) key * width * 4;
+                FloatVector sum = Lanes.zero();
+                for (int h = 0; h < width; h += Lanes.COUNT) {
+                    FloatVector relu = Lanes.load(from + h * 4L).max(0f);
+                    sum = relu.fma(Lanes.load(headWeights + h * 4L), sum);
+                }
+                Lanes.set(scores + key * 4L, Lanes.sum(sum));
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+package io.millrace.kernels.vector;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.ShortVector;
+import jdk.incubator.vector.VectorMask;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorShape;
+import jdk.incubator.vector.VectorShuffle;
+import jdk.incubator.vector.VectorSpecies;
+
+/// Vectors of this machine's preferred width and their loads and stores at native addresses.
+///
+/// Kernels work on addresses, not segments: one segment that spans all memory makes every access the same code,
+/// whatever arena it came from. Bounds are checked once per operator, before an address is taken ([#address]).
+final class Lanes {
+    static final VectorSpecies<Float> FLOATS = FloatVector.SPECIES_PREFERRED;
+    static final VectorSpecies<Integer> INTS = FLOATS.withLanes(int.class);
+    private static final VectorSpecies<Short> SHORTS =
+            VectorSpecies.of(short.class, VectorShape.forBitSize(FLOATS.vectorBitSize() / 2));
+
+    /// Floats in a vector.
+    static final int COUNT = FLOATS.length();
+
+    /// Bytes of a vector.
+    static final int BYTES = COUNT * Float.BYTES;
+
+    private static final MemorySegment ALL = everything();
+    private static final ByteOrder ORDER = ByteOrder.LITTLE_ENDIAN;
+    private static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ORDER);
+    private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ORDER);
+    private static final VectorShuffle<Float> SWAP8 = butterfly(8);
+    private static final VectorShuffle<Float> SWAP4 = butterfly(4);
+    private static final VectorShuffle<Float> SWAP2 = butterfly(2);
+    private static final VectorShuffle<Float> SWAP1 = butterfly(1);
+
+    private Lanes() {}
+
+    @SuppressWarnings("restricted")
+    private static MemorySegment everything() {
+        return MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+    }
+
+    private static VectorShuffle<Float> butterfly(int distance) {
+        return VectorShuffle.fromOp(FLOATS, i -> (i ^ distance) % FLOATS.length());
+    }
+
+    /// Address of a segment's first byte.
+    static long address(MemorySegment segment) {
+        if (!segment.isNative()) {
+            throw new IllegalArgumentException("segment: on the heap (expected: native memory)");
+        }
+        return segment.address();
+    }
+
+    /// Vectors that hold `elements` floats.
+    static int panels(int elements) {
+        return (elements + COUNT - 1) / COUNT;
+    }
+
+    /// `elements` rounded up to whole vectors.
+    static int padded(int elements) {
+        return panels(elements) * COUNT;
+    }
+
+    static FloatVector load(long address) {
+        return FloatVector.fromMemorySegment(FLOATS, ALL, address, ORDER);
+    }
+
+    static FloatVector load(long address, VectorMask<Float> mask) {
+        return FloatVector.fromMemorySegment(FLOATS, ALL, address, ORDER, mask);
+    }
+
+    static IntVector loadInts(long address) {
+        return IntVector.fromMemorySegment(INTS, ALL, address, ORDER);
+    }
+
+    /// Widens `COUNT` bfloat16 elements.
+    static FloatVector loadBfloat16(long address) {
+        IntVector bits = (IntVector) ShortVector.fromMemorySegment(SHORTS, ALL, address, ORDER)
+                .convertShape(VectorOperators.ZERO_EXTEND_S2I, INTS, 0);
+        return low(bits);
+    }
+
+    /// The float of each lane's lower bfloat16.
+    static FloatVector low(IntVector pair) {
+        return pair.lanewise(VectorOperators.LSHL, 16).reinterpretAsFloats();
+    }
+
+    /// The float of each lane's upper bfloat16.
+    static FloatVector high(IntVector pair) {
+        return pair.and(0xffff0000).reinterpretAsFloats();
+    }
+
+    static void store(FloatVector vector, long address) {
+        vector.intoMemorySegment(ALL, address, ORDER);
+    }
+
+    static void store(FloatVector vector, long address, VectorMask<Float> mask) {
+        vector.intoMemorySegment(ALL, address, ORDER, mask);
+    }
+
+    /// Lanes of the tail of an array: those of `[from, count)`.
+    static VectorMask<Float> tail(int from, int count) {
+        return FLOATS.indexInRange(from, count);
+    }
+
+    static FloatVector zero() {
+        return FloatVector.zero(FLOATS);
+    }
+
+    /// The float at an address in every lane.
+    static FloatVector broadcast(long address) {
+        return FloatVector.broadcast(FLOATS, ALL.get(FLOAT, address));
+    }
+
+    static FloatVector broadcast(float value) {
+        return FloatVector.broadcast(FLOATS, value);
+    }
+
+    static float get(long address) {
+        return ALL.get(FLOAT, address);
+    }
+
+    static void set(long address, float value) {
+        ALL.set(FLOAT, address, value);
+    }
+
+    static short getShort(long address) {
+        return ALL.get(SHORT, address);
+    }
+
+    static void setShort(long address, short value) {
+        ALL.set(SHORT, address, value);
+    }
+
+    static void copy(long from, long to, long bytes) {
+        MemorySegment.copy(ALL, from, ALL, to, bytes);
+    }
+
+    static void clear(long address, long bytes) {
+        ALL.asSlice(address, bytes).fill((byte) 0);
+    }
+
+    /// The sum over the lanes: halves are added until one lane is left.
+    static float sum(FloatVector vector) {
+        FloatVector v = vector;
+        if (COUNT > 8) {
+            v = v.add(v.rearrange(SWAP8));
+        }
+        if (COUNT > 4) {
+            v = v.add(v.rearrange(SWAP4));
+        }
+        if (COUNT > 2) {
+            v = v.add(v.rearrange(SWAP2));
+        }
+        return v.add(v.rearrange(SWAP1)).lane(0);
+    }
+}

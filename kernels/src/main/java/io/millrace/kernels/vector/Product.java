@@ -1,0 +1,77 @@
+package io.millrace.kernels.vector;
+
+import io.millrace.kernels.PackedMatrix;
+import io.millrace.kernels.QuantFormat;
+
+/// Operands of `y[r, o] = Σ_k x[r, k] * w[k, o]`: addresses and strides in bytes. The outputs are computed in panels of
+/// one vector: panel `p` of row `k` of w lies at `w + p * wPanel + k * wStep`, element `k` of row `r` of x at
+/// `x + r * xRow + k * xStep`. Whole panels are stored, so y has room for `Lanes.padded(outputs)` floats a row.
+///
+/// In `BF16`, w is packed in pairs of `k`: one 32-bit lane holds two consecutive elements of an output.
+final class Product {
+    QuantFormat format = QuantFormat.F32;
+    int depth;
+    int outputs;
+    int rows;
+    long w;
+    long wStep;
+    long wPanel;
+    long x;
+    long xRow;
+    long xStep;
+    long y;
+    long yRow;
+
+    /// Takes a packed matrix as w.
+    void weights(PackedMatrix matrix) {
+        format = matrix.format();
+        depth = matrix.inFeatures();
+        outputs = matrix.outFeatures();
+        w = Lanes.address(matrix.data());
+        wStep = Lanes.BYTES;
+        wPanel = PanelLayout.panelBytes(format, depth);
+    }
+
+    /// Takes rows of contiguous floats as x.
+    void rows(long address, long rowBytes, int count) {
+        x = address;
+        xRow = rowBytes;
+        xStep = Float.BYTES;
+        rows = count;
+    }
+
+    /// Where the result goes.
+    void into(long address, long rowBytes) {
+        y = address;
+        yRow = rowBytes;
+    }
+
+    int panels() {
+        return Lanes.panels(outputs);
+    }
+
+    /// Computes everything.
+    void compute() {
+        compute(0, rows, 0, panels());
+    }
+
+    /// Computes rows `[rowFrom, rowEnd)` of panels `[panelFrom, panelEnd)`.
+    void compute(int rowFrom, int rowEnd, int panelFrom, int panelEnd) {
+        switch (format) {
+            case F32 -> FloatTiles.compute(this, rowFrom, rowEnd, panelFrom, panelEnd);
+            case BF16 -> Bfloat16Tiles.compute(this, rowFrom, rowEnd, panelFrom, panelEnd);
+        }
+    }
+
+    long panel(int panel, int panelEnd) {
+        return w + Math.min(panel, panelEnd - 1) * wPanel;
+    }
+
+    long row(int row, int rowEnd) {
+        return x + Math.min(row, rowEnd - 1) * xRow;
+    }
+
+    long out(int row, int rowEnd, int panel, int panelEnd) {
+        return y + Math.min(row, rowEnd - 1) * yRow + (long) Math.min(panel, panelEnd - 1) * Lanes.BYTES;
+    }
+}

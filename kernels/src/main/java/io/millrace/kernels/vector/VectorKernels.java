@@ -1,0 +1,191 @@
+package io.millrace.kernels.vector;
+
+import io.millrace.kernels.AttentionRows;
+import io.millrace.kernels.GatedMlpWeights;
+import io.millrace.kernels.IndexerProlog;
+import io.millrace.kernels.Kernels;
+import io.millrace.kernels.MatrixView;
+import io.millrace.kernels.MlaWeights;
+import io.millrace.kernels.MoeWeights;
+import io.millrace.kernels.OperatorArguments;
+import io.millrace.kernels.PackedMatrix;
+import io.millrace.kernels.RopeRows;
+import io.millrace.kernels.RowBatch;
+import io.millrace.kernels.Selection;
+import io.millrace.kernels.pool.KernelPool;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
+import org.jspecify.annotations.Nullable;
+
+/// Kernels in SIMD lanes, for any CPU the JVM supports.
+///
+/// Weights are packed in panels of one vector of outputs, so a sum over inputs stays in its lane: the order of its
+/// roundings is that of the inputs, whatever the number of rows, the tile or the thread. Where lanes must be summed, a
+/// written tree does it.
+///
+/// The loops see addresses only. Each operator therefore ends with reachability fences: without them the collector may
+/// free memory of an automatic arena whose last mention in the caller is the call itself.
+public final class VectorKernels implements Kernels {
+    private final KernelPool pool;
+    private final Scratch scratch = new Scratch();
+    private final LinearBatch linear;
+    private final ElementRows elements;
+    private final PrologRows prolog;
+    private final IndexerRows indexer;
+    private final AttentionRuns attention;
+    private final FeedForward feedForward;
+    private final ExpertRows experts;
+
+    /// @param threads  threads that compute, the caller's included
+    public VectorKernels(int threads) {
+        pool = new KernelPool(threads);
+        linear = new LinearBatch(scratch);
+        elements = new ElementRows(pool);
+        prolog = new PrologRows(pool, linear, scratch);
+        indexer = new IndexerRows(pool, scratch);
+        attention = new AttentionRuns(pool, linear, scratch);
+        feedForward = new FeedForward(pool, linear, scratch);
+        experts = new ExpertRows(pool, linear, scratch);
+    }
+
+    /// Starts the threads; without it everything runs on the caller. Idempotent.
+    public void start() {
+        pool.start();
+    }
+
+    @Override
+    public String name() {
+        return "vector";
+    }
+
+    @Override
+    public String numericsId() {
+        return "vector-" + Lanes.COUNT + "-v1";
+    }
+
+    /// How often scratch memory has grown.
+    long scratchAllocations() {
+        return scratch.allocations();
+    }
+
+    @Override
+    public PackedMatrix pack(MatrixView matrix, Arena arena) {
+        return PanelLayout.pack(matrix, arena);
+    }
+
+    @Override
+    public void linear(PackedMatrix weights, MemorySegment x, int rows, MemorySegment y) {
+        OperatorArguments.linear(weights, PanelLayout.NAME, x, rows, y);
+        try {
+            linear.clear();
+            long row = weights.inFeatures() * 4L;
+            linear.add(weights, Lanes.address(x), row, rows, Lanes.address(y), weights.outFeatures() * 4L);
+            linear.run(pool);
+        } finally {
+            Reference.reachabilityFence(weights);
+            Reference.reachabilityFence(x);
+            Reference.reachabilityFence(y);
+        }
+    }
+
+    @Override
+    public void rmsNorm(MemorySegment x, MemorySegment gain, float eps, int rows, MemorySegment y) {
+        int width = OperatorArguments.normWidth(x, gain, rows, y);
+        try {
+            elements.into(Lanes.address(y)).rmsNorm(Lanes.address(x), Lanes.address(gain), width, rows, eps);
+        } finally {
+            Reference.reachabilityFence(x);
+            Reference.reachabilityFence(gain);
+            Reference.reachabilityFence(y);
+        }
+    }
+
+    @Override
+    public void add(MemorySegment x, MemorySegment y, long count) {
+        OperatorArguments.floats("x", x, count);
+        OperatorArguments.floats("y", y, count);
+        try {
+            elements.add(Lanes.address(x), Lanes.address(y), count);
+        } finally {
+            Reference.reachabilityFence(x);
+            Reference.reachabilityFence(y);
+        }
+    }
+
+    @Override
+    public void mlaProlog(
+            MlaWeights weights,
+            MemorySegment x,
+            RowBatch batch,
+            RopeRows rope,
+            AttentionRows out,
+            @Nullable IndexerProlog indexerPart) {
+        OperatorArguments.prolog(weights, PanelLayout.NAME, batch, out, indexerPart);
+        OperatorArguments.rows(weights.shape(), x, rope, batch);
+        try {
+            if (batch.rows() > 0) {
+                prolog.run(Lanes.address(x), new PrologRows.Call(weights, batch, rope, out), indexerPart);
+            }
+        } finally {
+            Reference.reachabilityFence(weights);
+            Reference.reachabilityFence(x);
+            Reference.reachabilityFence(rope);
+            Reference.reachabilityFence(out);
+            Reference.reachabilityFence(indexerPart);
+        }
+    }
+
+    @Override
+    public void lightningIndexer(IndexerProlog indexerPart, RowBatch batch, Selection selection) {
+        OperatorArguments.indexer(indexerPart, batch, selection);
+        try {
+            indexer.run(indexerPart, batch, selection);
+        } finally {
+            Reference.reachabilityFence(indexerPart);
+        }
+    }
+
+    @Override
+    public void sparseMlaAttention(
+            MlaWeights weights, AttentionRows input, RowBatch batch, Selection selection, MemorySegment y) {
+        OperatorArguments.attention(weights, PanelLayout.NAME, input, batch, y);
+        try {
+            attention.run(new AttentionRuns.Call(weights, input, batch, selection), Lanes.address(y));
+        } finally {
+            Reference.reachabilityFence(weights);
+            Reference.reachabilityFence(input);
+            Reference.reachabilityFence(y);
+        }
+    }
+
+    @Override
+    public void gatedMlp(GatedMlpWeights weights, MemorySegment x, int rows, MemorySegment y) {
+        OperatorArguments.gatedMlp(weights, PanelLayout.NAME, x, rows, y);
+        try {
+            feedForward.run(weights, Lanes.address(x), rows, Lanes.address(y));
+        } finally {
+            Reference.reachabilityFence(weights);
+            Reference.reachabilityFence(x);
+            Reference.reachabilityFence(y);
+        }
+    }
+
+    @Override
+    public void moeExperts(MoeWeights weights, MemorySegment x, int rows, MemorySegment y) {
+        OperatorArguments.moe(weights, PanelLayout.NAME, x, rows, y);
+        try {
+            experts.run(weights, Lanes.address(x), rows, Lanes.address(y));
+        } finally {
+            Reference.reachabilityFence(weights);
+            Reference.reachabilityFence(x);
+            Reference.reachabilityFence(y);
+        }
+    }
+
+    @Override
+    public void close() {
+        pool.close();
+        scratch.close();
+    }
+}

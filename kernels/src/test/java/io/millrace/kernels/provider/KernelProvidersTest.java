@@ -1,0 +1,73 @@
+package io.millrace.kernels.provider;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.millrace.kernels.Floats;
+import io.millrace.kernels.KvFormat;
+import io.millrace.kernels.LayerCase;
+import io.millrace.kernels.LayerRun;
+import io.millrace.kernels.MlaForm;
+import io.millrace.kernels.QuantFormat;
+import io.millrace.kernels.SeededRandom;
+import io.millrace.kernels.StepCase;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class KernelProvidersTest {
+    @Test
+    void autoTakesVectorWhereItsModuleIsPresent() {
+        SelectedKernels selected = KernelProviders.select("auto", 2);
+        try (var kernels = selected.kernels()) {
+            assertThat(kernels.name()).isEqualTo("vector");
+            assertThat(kernels.numericsId()).matches("vector-\\d+-v1");
+            assertThat(selected.declined())
+                    .extracting(SelectedKernels.Declined::provider)
+                    .containsExactly("ascend", "native");
+        }
+    }
+
+    @Test
+    void vectorDeclinesWithoutItsModule() {
+        assertThat(KernelProviders.vectorDeclines(false))
+                .hasValueSatisfying(reason -> assertThat(reason).contains("--add-modules jdk.incubator.vector"));
+        assertThat(KernelProviders.vectorDeclines(true)).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"native", "ascend"})
+    void namingAnUnavailableProviderFailsWithTheReason(String provider) {
+        assertThatThrownBy(() -> KernelProviders.select(provider, 1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("kernel provider: " + provider + " is not available: not part of this build");
+    }
+
+    @Test
+    void refusesUnknownNamesAndNoThreads() {
+        assertThatThrownBy(() -> KernelProviders.select("gpu", 1)).hasMessageContaining("expected: auto, scalar");
+        assertThatThrownBy(() -> KernelProviders.select("auto", 0)).hasMessageContaining("kernel threads: 0");
+    }
+
+    /// The capability table: every provider computes every combination of formats and forms.
+    @ParameterizedTest
+    @CsvSource({
+        "scalar, F32, F32, ABSORBED", "scalar, F32, F32, NAIVE", "scalar, F32, BF16, ABSORBED",
+        "scalar, F32, BF16, NAIVE", "scalar, BF16, F32, ABSORBED", "scalar, BF16, F32, NAIVE",
+        "scalar, BF16, BF16, ABSORBED", "scalar, BF16, BF16, NAIVE", "vector, F32, F32, ABSORBED",
+        "vector, F32, F32, NAIVE", "vector, F32, BF16, ABSORBED", "vector, F32, BF16, NAIVE",
+        "vector, BF16, F32, ABSORBED", "vector, BF16, F32, NAIVE", "vector, BF16, BF16, ABSORBED",
+        "vector, BF16, BF16, NAIVE"
+    })
+    void supportsTheFormatsAndForms(String provider, QuantFormat weights, KvFormat kv, MlaForm form) {
+        SeededRandom random = SeededRandom.of("KernelProvidersTest");
+        LayerCase layer = new LayerCase(random, LayerCase.odd(), weights, 2, 8);
+        StepCase step = new StepCase(random, layer, kv, 0, new int[] {70}, new int[] {2});
+        try (var kernels = KernelProviders.select(provider, 1).kernels()) {
+            LayerRun run = new LayerRun(kernels, layer, step, form, 16).run(random.floats(66, 1), 0, 2);
+            assertThat(Floats.get(run.y, 0)).isFinite().isNotZero();
+            assertThat(run.selection.count(0)).isEqualTo(16);
+        }
+    }
+}

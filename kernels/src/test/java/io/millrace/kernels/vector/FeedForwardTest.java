@@ -1,0 +1,157 @@
+package io.millrace.kernels.vector;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.millrace.kernels.ExpertGating;
+import io.millrace.kernels.Floats;
+import io.millrace.kernels.GatedMlpWeights;
+import io.millrace.kernels.Kernels;
+import io.millrace.kernels.MatrixView;
+import io.millrace.kernels.MoeWeights;
+import io.millrace.kernels.QuantFormat;
+import io.millrace.kernels.SeededRandom;
+import io.millrace.kernels.scalar.ScalarKernels;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class FeedForwardTest {
+    private final SeededRandom random = SeededRandom.of("FeedForwardTest");
+
+    /// Weights of a mixture, to be packed by any provider.
+    private record Mixture(
+            ExpertGating gating, MatrixView gate, MemorySegment bias, List<MatrixView> matrices, int hidden) {
+        MoeWeights pack(Kernels kernels) {
+            List<GatedMlpWeights> experts = new ArrayList<>();
+            for (int e = 0; e <= gating.experts(); e++) {
+                experts.add(mlp(kernels, matrices.subList(3 * e, 3 * e + 3)));
+            }
+            GatedMlpWeights shared = experts.removeLast();
+            return new MoeWeights(gating, kernels.pack(gate, Arena.ofAuto()), bias, experts, shared);
+        }
+    }
+
+    private static GatedMlpWeights mlp(Kernels kernels, List<MatrixView> m) {
+        Arena arena = Arena.ofAuto();
+        return new GatedMlpWeights(
+                kernels.pack(m.get(0), arena), kernels.pack(m.get(1), arena), kernels.pack(m.get(2), arena));
+    }
+
+    private List<MatrixView> matrices(QuantFormat format, int hidden, int width) {
+        return List.of(
+                random.matrix(format, width, hidden, 0),
+                random.matrix(format, width, hidden, 0),
+                random.matrix(format, hidden, width, 0));
+    }
+
+    private Mixture mixture(ExpertGating gating, QuantFormat format, int hidden, int width) {
+        List<MatrixView> all = new ArrayList<>();
+        for (int e = 0; e < gating.experts(); e++) {
+            all.addAll(matrices(format, hidden, width));
+        }
+        all.addAll(matrices(format, hidden, width + 5));
+        MatrixView gate = random.matrix(QuantFormat.F32, gating.experts(), hidden, 0);
+        return new Mixture(gating, gate, random.floats(gating.experts(), 0.3), all, hidden);
+    }
+
+    @ParameterizedTest
+    @EnumSource(QuantFormat.class)
+    void denseFeedForwardAgreesWithTheSpecification(QuantFormat format) {
+        try (VectorKernels vector = started(2)) {
+            for (int[] size : new int[][] {{256, 768}, {33, 13}, {1, 1}, {127, 207}, {256, 1025}}) {
+                int rows = 1 + random.below(9);
+                List<MatrixView> matrices = matrices(format, size[0], size[1]);
+                MemorySegment x = random.floats((long) rows * size[0], 2);
+                MemorySegment actual = Floats.zeros((long) rows * size[0]);
+                MemorySegment expected = Floats.zeros((long) rows * size[0]);
+                vector.gatedMlp(mlp(vector, matrices), x, rows, actual);
+                ScalarKernels scalar = new ScalarKernels();
+                scalar.gatedMlp(mlp(scalar, matrices), x, rows, expected);
+                Floats.assertClose(actual, expected, size[0], 2e-5);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(QuantFormat.class)
+    void mixtureAgreesWithTheSpecification(QuantFormat format) {
+        List<ExpertGating> gatings = List.of(
+                new ExpertGating(16, 4, 1, 1, true, 2.5f),
+                new ExpertGating(24, 5, 8, 3, true, 1.5f),
+                new ExpertGating(7, 7, 7, 7, false, 1f),
+                new ExpertGating(3, 1, 1, 1, false, 2f));
+        try (VectorKernels vector = started(2)) {
+            for (ExpertGating gating : gatings) {
+                for (int rows : new int[] {1, 3, 40}) {
+                    Mixture mixture = mixture(gating, format, 127, 33);
+                    MemorySegment x = random.floats(127L * rows, 1);
+                    ScalarKernels scalar = new ScalarKernels();
+                    Floats.assertClose(moe(vector, mixture, x, rows), moe(scalar, mixture, x, rows), 127, 2e-5);
+                }
+            }
+        }
+    }
+
+    @Test
+    void tiedExpertsGoToTheLowerIndex() {
+        ExpertGating gating = new ExpertGating(8, 2, 1, 1, true, 1);
+        Mixture mixture = mixture(gating, QuantFormat.F32, 16, 8);
+        MemorySegment bias = Floats.of(0, 0, 1, 0, 0, 1, 1, 0);
+        Mixture tied = new Mixture(gating, mixture.gate, bias, mixture.matrices, 16);
+        MemorySegment x = Floats.zeros(16);
+        try (VectorKernels vector = started(1)) {
+            ExpertRouting routing = new ExpertRouting();
+            MemorySegment scores = Floats.of(.5f, .5f, .5f, .5f, .5f, .5f, .5f, .5f);
+            routing.route(gating, scores.address(), 8, bias.address(), 1);
+            assertThat(routing.start(3) - routing.start(2)).isEqualTo(1);
+            assertThat(routing.start(6) - routing.start(5)).isEqualTo(1);
+            assertThat(routing.start(7) - routing.start(6)).isZero();
+            Floats.assertClose(moe(vector, tied, x, 1), moe(new ScalarKernels(), tied, x, 1), 16, 1e-6);
+        }
+    }
+
+    @Test
+    void everySplitIntoCallsAndThreadsGivesTheSameBytes() {
+        Mixture mixture = mixture(new ExpertGating(16, 4, 1, 1, true, 2.5f), QuantFormat.BF16, 256, 64);
+        List<MatrixView> dense = matrices(QuantFormat.BF16, 256, 768);
+        int rows = 140;
+        MemorySegment x = random.floats(256L * rows, 1);
+        MemorySegment mixed;
+        MemorySegment plain = Floats.zeros(256L * rows);
+        try (VectorKernels two = started(2)) {
+            mixed = moe(two, mixture, x, rows);
+            two.gatedMlp(mlp(two, dense), x, rows, plain);
+        }
+        for (int threads : new int[] {1, 3}) {
+            try (VectorKernels other = started(threads)) {
+                Floats.assertSameBits(moe(other, mixture, x, rows), mixed);
+                GatedMlpWeights weights = mlp(other, dense);
+                for (int from = 0; from < rows; ) {
+                    int count = Math.min(rows - from, 1 + random.below(9));
+                    MemorySegment part = Floats.rows(x, from, count, 256);
+                    Floats.assertSameBits(moe(other, mixture, part, count), Floats.rows(mixed, from, count, 256));
+                    MemorySegment y = Floats.zeros(256L * count);
+                    other.gatedMlp(weights, part, count, y);
+                    Floats.assertSameBits(y, Floats.rows(plain, from, count, 256));
+                    from += count;
+                }
+            }
+        }
+    }
+
+    private static MemorySegment moe(Kernels kernels, Mixture mixture, MemorySegment x, int rows) {
+        MemorySegment y = Floats.zeros((long) rows * mixture.hidden);
+        kernels.moeExperts(mixture.pack(kernels), x, rows, y);
+        return y;
+    }
+
+    private static VectorKernels started(int threads) {
+        VectorKernels kernels = new VectorKernels(threads);
+        kernels.start();
+        return kernels;
+    }
+}
