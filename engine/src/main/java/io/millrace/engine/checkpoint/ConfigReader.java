@@ -73,6 +73,7 @@ final class ConfigReader {
         onlyText("hidden_act", "silu");
         onlyText("scoring_func", "sigmoid");
         onlyText("topk_method", "noaux_tc");
+        onlyText("moe_router_dtype", "float32");
         onlyFact("attention_bias", false);
         onlyFact("mlp_bias", false);
         keys.optionalInteger("moe_layer_freq", 1, 1);

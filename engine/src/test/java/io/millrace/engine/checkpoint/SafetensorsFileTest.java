@@ -1,0 +1,129 @@
+package io.millrace.engine.checkpoint;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class SafetensorsFileTest {
+    @TempDir
+    Path directory;
+
+    @Test
+    void readsWhatWasWritten() throws IOException {
+        byte[] bytes = new SafetensorsWriter()
+                .putFloats("a", List.of(2L, 2L), 1, 2, 3, 4)
+                .put("empty", TensorType.I64, List.of(0L, 5L), new byte[0])
+                .put("scalar", TensorType.U8, List.of(), new byte[] {9})
+                .bytes(3);
+        try (SafetensorsFile file = SafetensorsFile.open(write(bytes))) {
+            assertThat(file.tensors().keySet()).containsExactly("a", "empty", "scalar");
+            assertThat(file.data("a").toArray(ValueLayout.JAVA_FLOAT_UNALIGNED)).containsExactly(1, 2, 3, 4);
+            assertThat(file.data("scalar").get(ValueLayout.JAVA_BYTE, 0)).isEqualTo((byte) 9);
+            assertThat(file.data("a").isReadOnly()).isTrue();
+            assertThat(file.tensors().get("a"))
+                    .satisfies(info -> assertThat(info.elements()).isEqualTo(4));
+            assertThatThrownBy(() -> file.data("b")).hasMessageContaining("no tensor b");
+        }
+    }
+
+    @Test
+    void closingTwiceIsHarmlessAndEndsAccess() throws IOException {
+        SafetensorsFile file = SafetensorsFile.open(
+                write(new SafetensorsWriter().putFloats("a", List.of(1L), 1).bytes(0)));
+        var data = file.data("a");
+        file.close();
+        file.close();
+        assertThatThrownBy(() -> data.get(ValueLayout.JAVA_BYTE, 0)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,4]}}|4 bytes",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,16]}}|two ascending numbers up to 8",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}|two ascending numbers",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8,9]}}|data_offsets",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[-8,0]}}|numbers from 0",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}|numbers from 0",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[99999999999999999999],\"data_offsets\":[0,8]}}|numbers from 0",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904,4],\"data_offsets\":[0,8]}}|2^63",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296,1],\"data_offsets\":[0,8]}}|2^63",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[0,8]}}|more than 8",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2.0],\"data_offsets\":[0,8]}}|VALUE_NUMBER_INT",
+                "{\"a\":{\"dtype\":\"F33\",\"shape\":[2],\"data_offsets\":[0,8]}}|dtype F33",
+                "{\"a\":{\"dtype\":7,\"shape\":[2],\"data_offsets\":[0,8]}}|VALUE_STRING",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}|a key is missing",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"x\":1}}|key \"x\"",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}|8 bytes of data",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}|gap",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+                        + "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}|overlaps",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
+                        + "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}|Duplicate",
+                "{\"a\":[]}|START_OBJECT",
+                "{\"__metadata__\":{\"a\":1}}|__metadata__",
+                "{}|8 bytes of data",
+                "{} {}|text after",
+                "[]|'{'",
+                "{\"a\":|invalid JSON",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2|invalid JSON",
+            })
+    void headersThatLieFailByTensor(String header, String fragment) throws IOException {
+        assertInvalid(SafetensorsWriter.withHeader(header, new byte[8]), fragment);
+    }
+
+    @Test
+    void deepNestingInTheHeaderFails() throws IOException {
+        assertInvalid(SafetensorsWriter.withHeader("{\"a\":" + "[".repeat(100_000), new byte[8]), "START_OBJECT");
+        String metadata = "{\"__metadata__\":" + "{\"a\":".repeat(100_000);
+        assertInvalid(SafetensorsWriter.withHeader(metadata, new byte[8]), "__metadata__");
+    }
+
+    @Test
+    void headerLengthsBeyondTheFileFailBeforeAnyAllocation() throws IOException {
+        for (long length : new long[] {0, 1, 25, 1L << 31, 1L << 40, Long.MAX_VALUE, -1, Long.MIN_VALUE}) {
+            byte[] bytes = new byte[32];
+            ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).putLong(length);
+            assertInvalid(bytes, "header length " + Long.toUnsignedString(length));
+        }
+    }
+
+    @Test
+    void everyTruncationFails() throws IOException {
+        byte[] whole =
+                new SafetensorsWriter().putFloats("a", List.of(3L), 1, 2, 3).bytes(0);
+        for (int length = 0; length < whole.length; length++) {
+            assertInvalid(Arrays.copyOf(whole, length), "file.safetensors");
+        }
+        assertInvalid(Arrays.copyOf(whole, whole.length + 1), "13 bytes of data");
+    }
+
+    private Path write(byte[] bytes) throws IOException {
+        return Files.write(directory.resolve("file.safetensors"), bytes);
+    }
+
+    private void assertInvalid(byte[] bytes, String fragment) throws IOException {
+        Path file = write(bytes);
+        assertThatThrownBy(() -> SafetensorsFile.open(file).close())
+                .isInstanceOfSatisfying(
+                        MillraceException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.INVALID_CHECKPOINT))
+                .hasMessageContaining("file.safetensors: ")
+                .hasMessageContaining(fragment)
+                .hasMessageContaining("(expected: ");
+    }
+}
