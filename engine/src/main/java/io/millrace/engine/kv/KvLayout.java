@@ -41,6 +41,7 @@ public final class KvLayout {
     /// @param ownsIndexer  for each layer, the multi-token-prediction layer last, whether it stores
     ///                     index keys
     /// @param hasMtp       whether the last layer is the multi-token-prediction layer
+    @SuppressWarnings("ArrayRecordComponent") // copied in and out
     public record Shape(
             int latentRank, int ropeDim, int indexDim, int hiddenSize, boolean[] ownsIndexer, boolean hasMtp) {
         public Shape {

@@ -58,8 +58,8 @@ final class MtpPass {
         kernels.rmsNorm(embedded, weights.embeddingNorm(), rmsEps, count, embedded);
         kernels.rmsNorm(previous, weights.hiddenNorm(), rmsEps, count, previous);
         for (int pair = 0; pair < count; pair++) {
-            MemorySegment.copy(embedded, pair * rowBytes, pairs, 2 * pair * rowBytes, rowBytes);
-            MemorySegment.copy(previous, pair * rowBytes, pairs, (2 * pair + 1) * rowBytes, rowBytes);
+            MemorySegment.copy(embedded, pair * rowBytes, pairs, 2L * pair * rowBytes, rowBytes);
+            MemorySegment.copy(previous, pair * rowBytes, pairs, (2L * pair + 1) * rowBytes, rowBytes);
         }
         kernels.linear(weights.projection(), pairs, count, residual);
         layer.prolog(residual, batch, rope.fill(batch));

@@ -1,6 +1,7 @@
 package io.millrace.engine.settings;
 
-/// Everything an engine is told beside the checkpoint. The keys are the same in every service that computes.
+/// Everything an engine is told beside the checkpoint. The keys are the same in every service that
+/// computes.
 ///
 /// @param kernels  `millrace.kernels.*`
 /// @param dsa      `millrace.dsa.*`

@@ -5,7 +5,8 @@ import io.millrace.kernels.PagedRows;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/// Keys `millrace.kv.*`: the pool of KV pages of one engine loop. Null in the constructor means the default.
+/// Keys `millrace.kv.*`: the pool of KV pages of one engine loop. Null in the constructor means the
+/// default.
 ///
 /// @param format      number format of cached rows; bfloat16 by default
 /// @param poolTokens  tokens the pool holds, rounded up to whole pages; 32768 by default

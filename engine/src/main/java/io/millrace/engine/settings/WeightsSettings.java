@@ -2,7 +2,8 @@ package io.millrace.engine.settings;
 
 /// Keys `millrace.weights.*`: which weights an instance serves.
 ///
-/// @param version  version number of the checkpoint; every token it computes carries it. 0 for a plain checkpoint
+/// @param version  version number of the checkpoint; every token it computes carries it. 0 for a plain
+///                 checkpoint
 public record WeightsSettings(long version) {
     public WeightsSettings {
         if (version < 0) {

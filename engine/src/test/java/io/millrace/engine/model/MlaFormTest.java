@@ -7,10 +7,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.FieldSource;
 
 class MlaFormTest {
-    private static final java.util.List<String> PROVIDERS = TestModels.PROVIDERS;
-
     @ParameterizedTest
-    @FieldSource("PROVIDERS")
+    @FieldSource("io.millrace.engine.model.TestModels#PROVIDERS")
     void absorbedEqualsNaiveUpToRounding(String provider) {
         TestModels.Options options = TestModels.Options.of(provider);
         for (String name : TestModels.GOLDEN) {

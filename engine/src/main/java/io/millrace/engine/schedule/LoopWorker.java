@@ -1,0 +1,292 @@
+package io.millrace.engine.schedule;
+
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.kv.KvLayout;
+import io.millrace.engine.kv.PagePool;
+import io.millrace.engine.sampling.Sampled;
+import io.millrace.engine.sampling.Sampler;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongConsumer;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/// What the loop thread does: takes commands, lets the scheduler plan a step, has the model compute it,
+/// and carries the results to the sequences.
+final class LoopWorker {
+    private static final Logger log = LoggerFactory.getLogger(LoopWorker.class);
+
+    private final StepModel model;
+    private final Scheduler scheduler;
+    private final LoopCounters counters;
+    private final LongSupplier nanoClock;
+    private final LongConsumer placeFreed;
+    private final StepPlan plan;
+    private final Sampler sampler;
+    private long arrivals;
+
+    /// @param placeFreed  told how long a request kept its place, when it gives it back
+    LoopWorker(
+            StepModel model,
+            Scheduler scheduler,
+            LoopSettings settings,
+            LoopCounters counters,
+            LongSupplier nanoClock,
+            LongConsumer placeFreed) {
+        this.model = model;
+        this.scheduler = scheduler;
+        this.counters = counters;
+        this.nanoClock = nanoClock;
+        this.placeFreed = placeFreed;
+        this.plan = new StepPlan(settings.sequences(), settings.rows());
+        this.sampler = new Sampler(model.vocabSize());
+    }
+
+    /// Runs until told to stop; then ends what there is.
+    void run(BlockingQueue<EngineLoop.Command> commands, BooleanSupplier goOn) {
+        boolean idle = true;
+        try {
+            while (goOn.getAsBoolean()) {
+                takeCommands(commands, idle);
+                sweep();
+                scheduler.admit(nanoClock.getAsLong());
+                scheduler.plan(plan);
+                scheduler.publish();
+                idle = plan.isEmpty();
+                if (!idle) {
+                    step();
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            endAll();
+        }
+    }
+
+    private void takeCommands(BlockingQueue<EngineLoop.Command> commands, boolean idle) throws InterruptedException {
+        EngineLoop.Command command = idle ? commands.take() : commands.poll();
+        while (command != null) {
+            obey(command);
+            command = commands.poll();
+        }
+    }
+
+    private void obey(EngineLoop.Command command) {
+        switch (command) {
+            case EngineLoop.Command.Admit(Reservation reservation) -> {
+                reservation.number(arrivals++);
+                scheduler.enqueue(reservation);
+            }
+            case EngineLoop.Command.Start(Reservation reservation, Sequence sequence, Handover handover) ->
+                begin(reservation, sequence, handover);
+            case EngineLoop.Command.Free(Reservation reservation) -> scheduler.release(reservation);
+            case EngineLoop.Command.Wake() -> {}
+        }
+    }
+
+    private void begin(Reservation reservation, Sequence sequence, Handover handover) {
+        float[] state = importedState(reservation, handover);
+        sequence.begin(reservation.takePages(), handover.importedTokens(), state, model.hiddenSize());
+        scheduler.start(reservation, sequence);
+        try {
+            FinishCause cause = sequence.generation().replay();
+            Sampled next = handover.nextToken();
+            if (cause == null && next != null) {
+                sequence.append(next.id());
+                sequence.sampledFirst(nanoClock.getAsLong());
+                cause = sequence.generation().accept(next);
+            }
+            finishIf(sequence, cause);
+        } catch (RuntimeException e) {
+            failAlone(sequence, e);
+        }
+    }
+
+    private float[] importedState(Reservation reservation, Handover handover) {
+        float[] given = handover.boundaryState();
+        int imported = handover.importedTokens();
+        if (given.length > 0 || imported == 0) {
+            return given;
+        }
+        int page = reservation.page(imported / KvLayout.PAGE_TOKENS - 1);
+        return model.pool().boundaryState(page).toArray(ValueLayout.JAVA_FLOAT_UNALIGNED);
+    }
+
+    /// Drops waiting requests whose owners gave up, and ends cancelled sequences.
+    private void sweep() {
+        long now = nanoClock.getAsLong();
+        scheduler.waiting().removeIf(reservation -> {
+            boolean gone = reservation.admission().isDone();
+            if (gone) {
+                placeFreed.accept(now - reservation.arrivedNanos());
+            }
+            return gone;
+        });
+        endCancelled(scheduler.running());
+        endCancelled(scheduler.preempted());
+    }
+
+    private void endCancelled(List<Sequence> sequences) {
+        for (int i = sequences.size() - 1; i >= 0; i--) {
+            Sequence sequence = sequences.get(i);
+            if (sequence.isCancelled()) {
+                counters.cancelled.increment();
+                fail(sequence, new MillraceException(ErrorCode.CANCELLED, "the sequence was cancelled"));
+            }
+        }
+    }
+
+    private void step() {
+        try {
+            model.step(plan);
+        } catch (RuntimeException e) {
+            log.error("a step of {} rows failed", plan.rows(), e);
+            for (int i = 0; i < plan.count(); i++) {
+                counters.failed.increment();
+                fail(plan.sequence(i), new MillraceException(ErrorCode.INTERNAL, "the step failed", e));
+            }
+            return;
+        }
+        counters.steps.increment();
+        counters.rows.add(plan.rows());
+        for (int i = 0; i < plan.count(); i++) {
+            try {
+                advance(i);
+            } catch (RuntimeException e) {
+                failAlone(plan.sequence(i), e);
+            }
+        }
+    }
+
+    private void advance(int index) {
+        Sequence sequence = plan.sequence(index);
+        model.copyState(plan.lastRow(index), sequence.state());
+        int promptBefore = sequence.promptTokensComputed();
+        counters.tokensRecomputed.add(sequence.advance(plan.tokens(index)));
+        counters.promptTokensComputed.add(sequence.promptTokensComputed() - promptBefore);
+        export(sequence);
+        if (plan.samples(index)) {
+            SequenceRequest request = sequence.request();
+            Sampled token = sampler.sample(
+                    model.logits(plan.sampledIndex(index)),
+                    request.sampling(),
+                    request.seed(),
+                    request.choiceIndex(),
+                    sequence.generation().count());
+            counters.generatedTokens.increment();
+            sequence.append(token.id());
+            sequence.sampledFirst(nanoClock.getAsLong());
+            finishIf(sequence, sequence.generation().accept(token));
+        }
+    }
+
+    private void export(Sequence sequence) {
+        SequenceListener listener = sequence.generation().listener();
+        while (sequence.hasBlockToExport()) {
+            int block = sequence.nextBlockToExport();
+            listener.onBlock(block, copy(sequence.pages()[block]));
+        }
+        if (sequence.tailIsDue()) {
+            sequence.tailIsDone();
+            int tokens = sequence.computed() % KvLayout.PAGE_TOKENS;
+            byte[][] sections = tokens == 0 ? new byte[0][] : copy(sequence.pages()[sequence.pageCount() - 1]);
+            listener.onTail(tokens, sections, sequence.state().clone());
+        }
+    }
+
+    private byte[][] copy(int page) {
+        PagePool pool = model.pool();
+        byte[][] sections = new byte[pool.layout().sections()][];
+        for (int section = 0; section < sections.length; section++) {
+            MemorySegment bytes = pool.section(page, section);
+            sections[section] = bytes.toArray(ValueLayout.JAVA_BYTE);
+        }
+        return sections;
+    }
+
+    private void finishIf(Sequence sequence, @Nullable FinishCause cause) {
+        if (cause != null) {
+            long now = nanoClock.getAsLong();
+            end(sequence, now);
+            counters.finished.increment();
+            sequence.generation().finish(sequence.finishInfo(cause, now));
+        }
+    }
+
+    /// A failure of one sequence, its listener's or stop condition's included, ends that sequence alone.
+    private void failAlone(Sequence sequence, RuntimeException cause) {
+        log.error("sequence {} failed", sequence.request(), cause);
+        counters.failed.increment();
+        fail(sequence, new MillraceException(ErrorCode.INTERNAL, "the sequence failed", cause));
+    }
+
+    private void fail(Sequence sequence, MillraceException error) {
+        end(sequence, nanoClock.getAsLong());
+        tell(sequence.generation().listener(), error);
+    }
+
+    private void end(Sequence sequence, long now) {
+        if (scheduler.remove(sequence)) {
+            placeFreed.accept(sequence.keptNanos(now));
+            scheduler.publish();
+        }
+    }
+
+    private static void tell(SequenceListener listener, MillraceException error) {
+        try {
+            listener.onError(error);
+        } catch (RuntimeException e) {
+            log.error("a listener failed on {}", error.code(), e);
+        }
+    }
+
+    private void endAll() {
+        List<Sequence> all = new ArrayList<>(scheduler.running());
+        all.addAll(scheduler.preempted());
+        for (Sequence sequence : all) {
+            fail(sequence, shuttingDown());
+        }
+        for (Reservation reservation : scheduler.waiting()) {
+            refuse(reservation);
+        }
+        scheduler.waiting().clear();
+        for (Reservation reservation : List.copyOf(scheduler.reserved())) {
+            reservation.revoke();
+            scheduler.release(reservation);
+            placeFreed.accept(0);
+        }
+        scheduler.publish();
+    }
+
+    /// Answers the commands left in the queue of a loop that has stopped. Any thread.
+    void abandon(BlockingQueue<EngineLoop.Command> commands) {
+        EngineLoop.Command command = commands.poll();
+        while (command != null) {
+            switch (command) {
+                case EngineLoop.Command.Admit(Reservation reservation) -> refuse(reservation);
+                case EngineLoop.Command.Start(Reservation ignored, Sequence sequence, Handover handover) ->
+                    tell(sequence.generation().listener(), shuttingDown());
+                case EngineLoop.Command.Free(Reservation ignored) -> {}
+                case EngineLoop.Command.Wake() -> {}
+            }
+            command = commands.poll();
+        }
+    }
+
+    private void refuse(Reservation reservation) {
+        reservation.admission().completeExceptionally(shuttingDown());
+        placeFreed.accept(0);
+    }
+
+    private static MillraceException shuttingDown() {
+        return new MillraceException(ErrorCode.SHUTTING_DOWN, "this instance is shutting down");
+    }
+}

@@ -1,0 +1,107 @@
+package io.millrace.engine.schedule;
+
+import io.millrace.engine.kv.PagePool;
+import io.millrace.engine.model.LoadedModel;
+import io.millrace.engine.model.StepGate;
+import io.millrace.engine.model.StepInput;
+import io.millrace.engine.model.StepPriority;
+import io.millrace.engine.model.Transformer;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/// Steps of the real model: one [Transformer] and one pool, in turn with the other loops of the JVM.
+final class TransformerSteps implements StepModel {
+    private static final int ALIGNMENT = 64;
+
+    private final Arena arena = Arena.ofShared();
+    private final LoadedModel model;
+    private final PagePool pool;
+    private final Transformer transformer;
+    private final StepInput input;
+    private final StepPriority priority;
+    private final MemorySegment logits;
+    private final long rowBytes;
+    private final int[] sampledRows;
+    private boolean closed;
+
+    private TransformerSteps(LoadedModel model, PagePool pool, LoopSettings settings, StepPriority priority) {
+        this.model = model;
+        this.pool = pool;
+        this.input = new StepInput(settings.rows(), settings.sequences());
+        this.transformer = new Transformer(model, pool, input);
+        this.priority = priority;
+        this.rowBytes = (long) model.config().vocabSize() * Float.BYTES;
+        this.logits = arena.allocate(rowBytes * settings.sequences(), ALIGNMENT);
+        this.sampledRows = new int[settings.sequences()];
+    }
+
+    static TransformerSteps create(LoadedModel model, LoopSettings settings, int pages, EngineRole role) {
+        PagePool pool = PagePool.create(model.layout(), pages);
+        StepPriority priority = switch (role) {
+            case PREFILL -> StepPriority.PREFILL;
+            case DECODE -> StepPriority.DECODE;
+        };
+        return new TransformerSteps(model, pool, settings, priority);
+    }
+
+    @Override
+    public int contextTokens() {
+        return model.config().maxPositionEmbeddings();
+    }
+
+    @Override
+    public int vocabSize() {
+        return model.config().vocabSize();
+    }
+
+    @Override
+    public int hiddenSize() {
+        return model.config().hiddenSize();
+    }
+
+    @Override
+    public PagePool pool() {
+        return pool;
+    }
+
+    @Override
+    public void step(StepPlan plan) {
+        input.clear();
+        int sampled = 0;
+        for (int i = 0; i < plan.count(); i++) {
+            Sequence sequence = plan.sequence(i);
+            int first = plan.firstToken(i);
+            input.addSequence(sequence.pages(), first, sequence.state());
+            for (int token = first; token < first + plan.tokens(i); token++) {
+                input.addToken(sequence.token(token));
+            }
+            if (plan.samples(i)) {
+                sampledRows[sampled++] = plan.lastRow(i);
+            }
+        }
+        try (StepGate.Turn _ = model.gate().enter(priority)) {
+            transformer.forward(input);
+            transformer.logits(sampledRows, sampled, logits);
+        }
+    }
+
+    @Override
+    public void copyState(int row, float[] state) {
+        transformer.state(row, state);
+    }
+
+    @Override
+    public MemorySegment logits(int index) {
+        return logits.asSlice(index * rowBytes, rowBytes);
+    }
+
+    @Override
+    public void close() {
+        if (!closed) {
+            closed = true;
+            transformer.close();
+            pool.close();
+            arena.close();
+        }
+    }
+}
