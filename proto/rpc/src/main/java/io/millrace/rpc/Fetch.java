@@ -14,13 +14,15 @@ import java.util.concurrent.TimeUnit;
 final class Fetch {
     private final FetchQuery query;
     private final SectionSink sink;
+    private final boolean verifyChecksums;
     private int blockIndex;
     private int section;
     private long sizeBytes;
 
-    private Fetch(FetchQuery query, SectionSink sink) {
+    private Fetch(FetchQuery query, SectionSink sink, boolean verifyChecksums) {
         this.query = query;
         this.sink = sink;
+        this.verifyChecksums = verifyChecksums;
     }
 
     /// @throws FetchFaultException  the stream is not what was asked for
@@ -33,7 +35,7 @@ final class Fetch {
                 .setNamespace(query.namespace())
                 .addAllBlockIds(query.blockIds())
                 .build();
-        Fetch fetch = new Fetch(query, sink);
+        Fetch fetch = new Fetch(query, sink, settings.verifyChecksums());
         // Leaving early, for whatever reason, must end the stream on the cache's side too.
         Context.CancellableContext scope = Context.current().withCancellation();
         Context previous = scope.attach();
@@ -85,7 +87,7 @@ final class Fetch {
                     + expectedBytes + ")");
         }
         byte[] data = frame.getData().toByteArray();
-        if (SectionChecksum.crc32c(expectedId, section, data) != frame.getCrc32C()) {
+        if (verifyChecksums && SectionChecksum.crc32c(expectedId, section, data) != frame.getCrc32C()) {
             throw new FetchFaultException(
                     CacheFault.Reason.CHECKSUM_MISMATCH,
                     "section " + section + " of block " + blockIndex + " differs from its checksum");

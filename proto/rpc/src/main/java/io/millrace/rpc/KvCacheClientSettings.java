@@ -12,6 +12,7 @@ package io.millrace.rpc;
 ///                                 `holdBackoffMaxMillis`
 /// @param holdBackoffMaxMillis     longest such wait
 /// @param maxMessageBytes          largest message accepted; a section travels in one message
+/// @param verifyChecksums          whether fetched sections are checked; off only in the test that shows why
 public record KvCacheClientSettings(
         long callTimeoutMillis,
         long fetchTimeoutMillis,
@@ -20,7 +21,8 @@ public record KvCacheClientSettings(
         long leaseMillis,
         long holdBackoffMillis,
         long holdBackoffMaxMillis,
-        int maxMessageBytes) {
+        int maxMessageBytes,
+        boolean verifyChecksums) {
 
     /// gRPC's own limit of 4 MB is less than a section can have.
     public static final int DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -40,7 +42,22 @@ public record KvCacheClientSettings(
     }
 
     public static KvCacheClientSettings defaults() {
-        return new KvCacheClientSettings(2_000, 30_000, 600_000, 10_000, 30_000, 100, 5_000, DEFAULT_MAX_MESSAGE_BYTES);
+        return new KvCacheClientSettings(
+                2_000, 30_000, 600_000, 10_000, 30_000, 100, 5_000, DEFAULT_MAX_MESSAGE_BYTES, true);
+    }
+
+    /// The same without a check of fetched sections: a test hook, never for service.
+    public KvCacheClientSettings withoutChecksums() {
+        return new KvCacheClientSettings(
+                callTimeoutMillis,
+                fetchTimeoutMillis,
+                putTimeoutMillis,
+                stallTimeoutMillis,
+                leaseMillis,
+                holdBackoffMillis,
+                holdBackoffMaxMillis,
+                maxMessageBytes,
+                false);
     }
 
     private static void positive(String name, long value) {

@@ -24,6 +24,12 @@ public final class MetricNames {
     /// Tag `reason`.
     public static final String ADMISSION_REJECTIONS = "vllm:admission_rejections";
 
+    /// Steps of an engine loop, and rows computed in them: their ratio is the mean batch.
+    public static final String ENGINE_STEPS = "millrace_engine_steps";
+    public static final String ENGINE_ROWS = "millrace_engine_rows";
+    /// Tokens computed again after a preemption.
+    public static final String TOKENS_RECOMPUTED = "millrace_tokens_recomputed";
+
     // Request times (histograms, seconds) and sizes (histograms, tokens).
     public static final String TIME_TO_FIRST_TOKEN = "vllm:time_to_first_token_seconds";
     public static final String INTER_TOKEN_LATENCY = "vllm:inter_token_latency_seconds";

@@ -1,0 +1,40 @@
+package io.millrace.rpc.generate;
+
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.millrace.engine.schedule.EngineLoop;
+import io.millrace.engine.schedule.EngineStats;
+import io.millrace.rpc.MetricNames;
+import java.util.function.ToDoubleFunction;
+
+/// Shows the counters and levels of an engine loop as metrics.
+public final class EngineMeters {
+    private EngineMeters() {}
+
+    public static void bind(EngineLoop loop, MeterRegistry meters) {
+        gauge(MetricNames.REQUESTS_RUNNING, EngineStats::runningSequences, loop, meters);
+        gauge(MetricNames.REQUESTS_WAITING, EngineStats::waitingRequests, loop, meters);
+        gauge(MetricNames.KV_CACHE_USAGE, EngineMeters::poolUsage, loop, meters);
+        counter(MetricNames.PREEMPTIONS, EngineStats::preemptions, loop, meters);
+        counter(MetricNames.ENGINE_STEPS, EngineStats::steps, loop, meters);
+        counter(MetricNames.ENGINE_ROWS, EngineStats::rows, loop, meters);
+        counter(MetricNames.TOKENS_RECOMPUTED, EngineStats::tokensRecomputed, loop, meters);
+    }
+
+    /// Shows one number of the loop as a counter.
+    public static void counter(
+            String name, ToDoubleFunction<EngineStats> number, EngineLoop loop, MeterRegistry meters) {
+        FunctionCounter.builder(name, loop, l -> number.applyAsDouble(l.stats()))
+                .register(meters);
+    }
+
+    private static void gauge(
+            String name, ToDoubleFunction<EngineStats> number, EngineLoop loop, MeterRegistry meters) {
+        Gauge.builder(name, loop, l -> number.applyAsDouble(l.stats())).register(meters);
+    }
+
+    private static double poolUsage(EngineStats stats) {
+        return 1.0 - (double) stats.freePages() / stats.pages();
+    }
+}
