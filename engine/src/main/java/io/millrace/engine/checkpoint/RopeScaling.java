@@ -14,7 +14,7 @@ public record RopeScaling(double theta, int dim, @Nullable Yarn yarn) {
     /// @param factor                context extension
     /// @param betaFast              rotations above which a frequency is kept
     /// @param betaSlow              rotations below which a frequency is divided by `factor`
-    /// @param mscaleAllDim          weight of the correction of the softmax scale, 0 for none
+    /// @param mscaleAllDim          weight of the correction of the softmax scale; above 0
     /// @param originalMaxPositions  context the model was trained on before
     public record Yarn(
             double factor, double betaFast, double betaSlow, double mscaleAllDim, int originalMaxPositions) {}
