@@ -3,7 +3,7 @@ package io.millrace.kernels.vector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 
-/// Register tiles of a product with BF16 weights: 1 and 2 rows by 4 panels, 4 rows by 2 panels. Each output is one
+/// Register tiles of a product with BF16 weights: 1 row by 4 panels, 2 and 4 rows by 2 panels. Each output is one
 /// chain of fused multiply-adds over ascending inputs, so the tile that computes it does not show in the result.
 ///
 /// Tiles stay small on purpose: with more than about twenty vector operations in a loop body the compiler runs out of
@@ -22,9 +22,28 @@ final class Bfloat16Tiles {
             }
             if (rowEnd - row == 2) {
                 twoRows(p, row, rowEnd, panel, panelEnd);
+                if (panel + 2 < panelEnd) {
+                    twoRows(p, row, rowEnd, panel + 2, panelEnd);
+                }
             } else if (rowEnd - row == 1) {
                 oneRow(p, row, panel, panelEnd);
             }
+        }
+        if (p.depth % 2 != 0) {
+            for (int row = rowFrom; row < rowEnd; row++) {
+                lastInput(p, row, panelFrom, panelEnd);
+            }
+        }
+    }
+
+    /// Continues every chain by the last input of an odd number.
+    private static void lastInput(Product p, int row, int panelFrom, int panelEnd) {
+        int pairs = p.depth / 2;
+        FloatVector even = Lanes.broadcast(p.row(row, row + 1) + pairs * 8L);
+        for (int panel = panelFrom; panel < panelEnd; panel++) {
+            long y = p.out(row, row + 1, panel, panelEnd);
+            IntVector w = Lanes.loadInts(p.panel(panel, panelEnd) + (long) pairs * Lanes.BYTES);
+            Lanes.store(Lanes.low(w).fma(even, Lanes.load(y)), y);
         }
     }
 
@@ -56,14 +75,6 @@ final class Bfloat16Tiles {
             y3 = Lanes.low(w).fma(even, y3);
             y3 = Lanes.high(w).fma(odd, y3);
         }
-        if (p.depth % 2 != 0) {
-            long at = (long) pairs * Lanes.BYTES;
-            FloatVector even = Lanes.broadcast(x + pairs * 8L);
-            y0 = Lanes.low(Lanes.loadInts(w0 + at)).fma(even, y0);
-            y1 = Lanes.low(Lanes.loadInts(w1 + at)).fma(even, y1);
-            y2 = Lanes.low(Lanes.loadInts(w2 + at)).fma(even, y2);
-            y3 = Lanes.low(Lanes.loadInts(w3 + at)).fma(even, y3);
-        }
         Lanes.store(y0, p.out(row, row + 1, panel, panelEnd));
         Lanes.store(y1, p.out(row, row + 1, panel + 1, panelEnd));
         Lanes.store(y2, p.out(row, row + 1, panel + 2, panelEnd));
@@ -75,16 +86,10 @@ final class Bfloat16Tiles {
         long x1 = p.row(row + 1, rowEnd);
         long w0 = p.panel(panel, panelEnd);
         long w1 = p.panel(panel + 1, panelEnd);
-        long w2 = p.panel(panel + 2, panelEnd);
-        long w3 = p.panel(panel + 3, panelEnd);
         FloatVector y00 = Lanes.zero();
         FloatVector y01 = Lanes.zero();
-        FloatVector y02 = Lanes.zero();
-        FloatVector y03 = Lanes.zero();
         FloatVector y10 = Lanes.zero();
         FloatVector y11 = Lanes.zero();
-        FloatVector y12 = Lanes.zero();
-        FloatVector y13 = Lanes.zero();
         int pairs = p.depth / 2;
         for (int k = 0; k < pairs; k++) {
             long at = (long) k * Lanes.BYTES;
@@ -106,46 +111,11 @@ final class Bfloat16Tiles {
             v = Lanes.high(w);
             y01 = v.fma(odd0, y01);
             y11 = v.fma(odd1, y11);
-            w = Lanes.loadInts(w2 + at);
-            v = Lanes.low(w);
-            y02 = v.fma(even0, y02);
-            y12 = v.fma(even1, y12);
-            v = Lanes.high(w);
-            y02 = v.fma(odd0, y02);
-            y12 = v.fma(odd1, y12);
-            w = Lanes.loadInts(w3 + at);
-            v = Lanes.low(w);
-            y03 = v.fma(even0, y03);
-            y13 = v.fma(even1, y13);
-            v = Lanes.high(w);
-            y03 = v.fma(odd0, y03);
-            y13 = v.fma(odd1, y13);
-        }
-        if (p.depth % 2 != 0) {
-            long at = (long) pairs * Lanes.BYTES;
-            FloatVector even0 = Lanes.broadcast(x0 + pairs * 8L);
-            FloatVector even1 = Lanes.broadcast(x1 + pairs * 8L);
-            FloatVector v = Lanes.low(Lanes.loadInts(w0 + at));
-            y00 = v.fma(even0, y00);
-            y10 = v.fma(even1, y10);
-            v = Lanes.low(Lanes.loadInts(w1 + at));
-            y01 = v.fma(even0, y01);
-            y11 = v.fma(even1, y11);
-            v = Lanes.low(Lanes.loadInts(w2 + at));
-            y02 = v.fma(even0, y02);
-            y12 = v.fma(even1, y12);
-            v = Lanes.low(Lanes.loadInts(w3 + at));
-            y03 = v.fma(even0, y03);
-            y13 = v.fma(even1, y13);
         }
         Lanes.store(y00, p.out(row, rowEnd, panel, panelEnd));
         Lanes.store(y01, p.out(row, rowEnd, panel + 1, panelEnd));
-        Lanes.store(y02, p.out(row, rowEnd, panel + 2, panelEnd));
-        Lanes.store(y03, p.out(row, rowEnd, panel + 3, panelEnd));
         Lanes.store(y10, p.out(row + 1, rowEnd, panel, panelEnd));
         Lanes.store(y11, p.out(row + 1, rowEnd, panel + 1, panelEnd));
-        Lanes.store(y12, p.out(row + 1, rowEnd, panel + 2, panelEnd));
-        Lanes.store(y13, p.out(row + 1, rowEnd, panel + 3, panelEnd));
     }
 
     private static void fourRows(Product p, int row, int rowEnd, int panel, int panelEnd) {
@@ -195,23 +165,6 @@ final class Bfloat16Tiles {
             y20 = v0.fma(x, y20);
             y21 = v1.fma(x, y21);
             x = Lanes.broadcast(x3 + from + 4);
-            y30 = v0.fma(x, y30);
-            y31 = v1.fma(x, y31);
-        }
-        if (p.depth % 2 != 0) {
-            long from = pairs * 8L;
-            FloatVector v0 = Lanes.low(Lanes.loadInts(w0 + (long) pairs * Lanes.BYTES));
-            FloatVector v1 = Lanes.low(Lanes.loadInts(w1 + (long) pairs * Lanes.BYTES));
-            FloatVector x = Lanes.broadcast(x0 + from);
-            y00 = v0.fma(x, y00);
-            y01 = v1.fma(x, y01);
-            x = Lanes.broadcast(x1 + from);
-            y10 = v0.fma(x, y10);
-            y11 = v1.fma(x, y11);
-            x = Lanes.broadcast(x2 + from);
-            y20 = v0.fma(x, y20);
-            y21 = v1.fma(x, y21);
-            x = Lanes.broadcast(x3 + from);
             y30 = v0.fma(x, y30);
             y31 = v1.fma(x, y31);
         }

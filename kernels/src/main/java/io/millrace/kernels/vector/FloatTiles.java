@@ -2,7 +2,8 @@ package io.millrace.kernels.vector;
 
 import jdk.incubator.vector.FloatVector;
 
-/// Register tiles of a product with float32 weights of any strides: 1 row by 4 panels, 4 rows by 2 panels. The rules of
+/// Register tiles of a product with packed float32 weights and contiguous rows: 1 row by 4 panels, 4 rows by
+/// 2 panels and, where there is one panel only, 8 rows by it. The rules of
 /// [Bfloat16Tiles] apply.
 final class FloatTiles {
     private FloatTiles() {}
@@ -11,6 +12,11 @@ final class FloatTiles {
         for (int panel = panelFrom; panel < panelEnd; panel += 4) {
             int row = rowFrom;
             for (; rowEnd - row >= 2; row += 4) {
+                if (panel + 1 == panelEnd && rowEnd - row > 4) {
+                    eightRows(p, row, rowEnd, panel);
+                    row += 4;
+                    continue;
+                }
                 fourRows(p, row, rowEnd, panel, panelEnd);
                 if (panel + 2 < panelEnd) {
                     fourRows(p, row, rowEnd, panel + 2, panelEnd);
@@ -33,11 +39,9 @@ final class FloatTiles {
         FloatVector y2 = Lanes.zero();
         FloatVector y3 = Lanes.zero();
         int depth = p.depth;
-        long wStep = p.wStep;
-        long xStep = p.xStep;
         for (int k = 0; k < depth; k++) {
-            long at = k * wStep;
-            FloatVector v = Lanes.broadcast(x + k * xStep);
+            long at = (long) k * Lanes.BYTES;
+            FloatVector v = Lanes.broadcast(x + k * 4L);
             y0 = Lanes.load(w0 + at).fma(v, y0);
             y1 = Lanes.load(w1 + at).fma(v, y1);
             y2 = Lanes.load(w2 + at).fma(v, y2);
@@ -65,12 +69,10 @@ final class FloatTiles {
         FloatVector y30 = Lanes.zero();
         FloatVector y31 = Lanes.zero();
         int depth = p.depth;
-        long wStep = p.wStep;
-        long xStep = p.xStep;
         for (int k = 0; k < depth; k++) {
-            long from = k * xStep;
-            FloatVector v0 = Lanes.load(w0 + k * wStep);
-            FloatVector v1 = Lanes.load(w1 + k * wStep);
+            long from = k * 4L;
+            FloatVector v0 = Lanes.load(w0 + (long) k * Lanes.BYTES);
+            FloatVector v1 = Lanes.load(w1 + (long) k * Lanes.BYTES);
             FloatVector x = Lanes.broadcast(x0 + from);
             y00 = v0.fma(x, y00);
             y01 = v1.fma(x, y01);
@@ -92,5 +94,46 @@ final class FloatTiles {
         Lanes.store(y21, p.out(row + 2, rowEnd, panel + 1, panelEnd));
         Lanes.store(y30, p.out(row + 3, rowEnd, panel, panelEnd));
         Lanes.store(y31, p.out(row + 3, rowEnd, panel + 1, panelEnd));
+    }
+
+    private static void eightRows(Product p, int row, int rowEnd, int panel) {
+        long x0 = p.row(row, rowEnd);
+        long x1 = p.row(row + 1, rowEnd);
+        long x2 = p.row(row + 2, rowEnd);
+        long x3 = p.row(row + 3, rowEnd);
+        long x4 = p.row(row + 4, rowEnd);
+        long x5 = p.row(row + 5, rowEnd);
+        long x6 = p.row(row + 6, rowEnd);
+        long x7 = p.row(row + 7, rowEnd);
+        long w = p.panel(panel, panel + 1);
+        FloatVector y0 = Lanes.zero();
+        FloatVector y1 = Lanes.zero();
+        FloatVector y2 = Lanes.zero();
+        FloatVector y3 = Lanes.zero();
+        FloatVector y4 = Lanes.zero();
+        FloatVector y5 = Lanes.zero();
+        FloatVector y6 = Lanes.zero();
+        FloatVector y7 = Lanes.zero();
+        int depth = p.depth;
+        for (int k = 0; k < depth; k++) {
+            long from = k * 4L;
+            FloatVector v = Lanes.load(w + (long) k * Lanes.BYTES);
+            y0 = v.fma(Lanes.broadcast(x0 + from), y0);
+            y1 = v.fma(Lanes.broadcast(x1 + from), y1);
+            y2 = v.fma(Lanes.broadcast(x2 + from), y2);
+            y3 = v.fma(Lanes.broadcast(x3 + from), y3);
+            y4 = v.fma(Lanes.broadcast(x4 + from), y4);
+            y5 = v.fma(Lanes.broadcast(x5 + from), y5);
+            y6 = v.fma(Lanes.broadcast(x6 + from), y6);
+            y7 = v.fma(Lanes.broadcast(x7 + from), y7);
+        }
+        Lanes.store(y0, p.out(row, rowEnd, panel, panel + 1));
+        Lanes.store(y1, p.out(row + 1, rowEnd, panel, panel + 1));
+        Lanes.store(y2, p.out(row + 2, rowEnd, panel, panel + 1));
+        Lanes.store(y3, p.out(row + 3, rowEnd, panel, panel + 1));
+        Lanes.store(y4, p.out(row + 4, rowEnd, panel, panel + 1));
+        Lanes.store(y5, p.out(row + 5, rowEnd, panel, panel + 1));
+        Lanes.store(y6, p.out(row + 6, rowEnd, panel, panel + 1));
+        Lanes.store(y7, p.out(row + 7, rowEnd, panel, panel + 1));
     }
 }

@@ -1,19 +1,23 @@
 package io.millrace.kernels.vector;
 
-/// The layout `[dim][heads]` that puts heads into lanes, padded with zeros to whole vectors.
+/// The layout that puts heads into lanes, `[heads / lanes][dim][lanes]`, padded with zeros to whole vectors: to the
+/// products, heads are the outputs of a packed matrix.
 final class HeadLanes {
     private HeadLanes() {}
 
-    /// Transposes `[heads, dim]` to `[dim][padded heads]`.
+    /// Lays out `[heads, dim]`.
     static void spread(long from, int heads, int dim, long to) {
-        int width = Lanes.padded(heads);
-        for (int d = 0; d < dim; d++) {
-            long row = to + (long) d * width * 4;
-            for (int h = 0; h < heads; h++) {
-                Lanes.set(row + h * 4L, Lanes.get(from + ((long) h * dim + d) * 4));
+        for (int first = 0; first < heads; first += Lanes.COUNT) {
+            long panel = to + (long) first * dim * 4;
+            int count = Math.min(Lanes.COUNT, heads - first);
+            if (count < Lanes.COUNT) {
+                Lanes.clear(panel, (long) dim * Lanes.BYTES);
             }
-            for (int h = heads; h < width; h++) {
-                Lanes.set(row + h * 4L, 0f);
+            for (int h = 0; h < count; h++) {
+                long head = from + (long) (first + h) * dim * 4;
+                for (int d = 0; d < dim; d++) {
+                    Lanes.set(panel + (long) d * Lanes.BYTES + h * 4L, Lanes.get(head + d * 4L));
+                }
             }
         }
     }

@@ -148,8 +148,8 @@ final class IndexerRows implements PoolTask {
             product.depth = dim;
             product.outputs = width;
             product.w = query;
-            product.wStep = width * 4L;
-            product.wPanel = Lanes.BYTES;
+            product.wStep = Lanes.BYTES;
+            product.wPanel = (long) dim * Lanes.BYTES;
             product.into(dots, width * 4L);
             int slot = from;
             while (slot < end) {

@@ -58,7 +58,13 @@ final class Product {
     /// Computes rows `[rowFrom, rowEnd)` of panels `[panelFrom, panelEnd)`.
     void compute(int rowFrom, int rowEnd, int panelFrom, int panelEnd) {
         switch (format) {
-            case F32 -> FloatTiles.compute(this, rowFrom, rowEnd, panelFrom, panelEnd);
+            case F32 -> {
+                if (wStep == Lanes.BYTES && xStep == Float.BYTES) {
+                    FloatTiles.compute(this, rowFrom, rowEnd, panelFrom, panelEnd);
+                } else {
+                    StridedTiles.compute(this, rowFrom, rowEnd, panelFrom, panelEnd);
+                }
+            }
             case BF16 -> Bfloat16Tiles.compute(this, rowFrom, rowEnd, panelFrom, panelEnd);
         }
     }

@@ -4,11 +4,10 @@ import jdk.incubator.vector.FloatVector;
 
 /// Online softmax attention of a group of heads that share keys and values, tile by tile. One instance per worker.
 ///
-/// With the heads in lanes, maximum, exponential and sum need no operation across lanes, and both products are tiles of
-/// [FloatTiles]: scores `[keys, heads] = K q`, values `[heads, width] = pᵀ V`. The state of a run of tiles is, per
-/// head,
-/// the maximum m, the sum of weights l and the weighted sum of values; a later tile or run rescales it. A weight
-/// more than 87 below the maximum so far is exactly 0.
+/// With the heads in lanes, maximum, exponential and sum need no operation across lanes, and both products are register
+/// tiles: scores `[keys, heads] = K q` by [FloatTiles], values `[heads, width] = pᵀ V` by [StridedTiles]. The state of
+/// a run of tiles is, per head, the maximum m, the sum of weights l and the weighted sum of values; a later tile or run
+/// rescales it. A weight more than 87 below the maximum so far is exactly 0.
 final class SoftmaxTile {
     private final Product scoreProduct = new Product();
     private final Product valueProduct = new Product();
@@ -39,7 +38,7 @@ final class SoftmaxTile {
 
     /// Adds a tile to a state.
     ///
-    /// @param query   queries `[keyDim][padded heads]`
+    /// @param query   queries as [HeadLanes] lays them out
     /// @param heads   number of heads
     /// @param scale   factor of the scores
     /// @param tile    keys and values
@@ -55,8 +54,8 @@ final class SoftmaxTile {
         s.depth = tile.keyDim;
         s.outputs = lanes;
         s.w = query;
-        s.wStep = lanes * 4L;
-        s.wPanel = Lanes.BYTES;
+        s.wStep = Lanes.BYTES;
+        s.wPanel = (long) tile.keyDim * Lanes.BYTES;
         s.rows(tile.keys, tile.keyRow, count);
         s.into(scores, lanes * 4L);
         s.compute();

@@ -1,0 +1,97 @@
+package io.millrace.kernels.vector;
+
+import jdk.incubator.vector.FloatVector;
+
+/// Register tiles of a product of float32 operands with any strides: 1 row by 4 panels, 4 rows by 2 panels. The rules
+/// of
+/// [Bfloat16Tiles] apply.
+final class StridedTiles {
+    private StridedTiles() {}
+
+    static void compute(Product p, int rowFrom, int rowEnd, int panelFrom, int panelEnd) {
+        for (int panel = panelFrom; panel < panelEnd; panel += 4) {
+            int row = rowFrom;
+            for (; rowEnd - row >= 2; row += 4) {
+                fourRows(p, row, rowEnd, panel, panelEnd);
+                if (panel + 2 < panelEnd) {
+                    fourRows(p, row, rowEnd, panel + 2, panelEnd);
+                }
+            }
+            if (rowEnd - row == 1) {
+                oneRow(p, row, panel, panelEnd);
+            }
+        }
+    }
+
+    private static void oneRow(Product p, int row, int panel, int panelEnd) {
+        long x = p.row(row, row + 1);
+        long w0 = p.panel(panel, panelEnd);
+        long w1 = p.panel(panel + 1, panelEnd);
+        long w2 = p.panel(panel + 2, panelEnd);
+        long w3 = p.panel(panel + 3, panelEnd);
+        FloatVector y0 = Lanes.zero();
+        FloatVector y1 = Lanes.zero();
+        FloatVector y2 = Lanes.zero();
+        FloatVector y3 = Lanes.zero();
+        int depth = p.depth;
+        long wStep = p.wStep;
+        long xStep = p.xStep;
+        for (int k = 0; k < depth; k++) {
+            long at = k * wStep;
+            FloatVector v = Lanes.broadcast(x + k * xStep);
+            y0 = Lanes.load(w0 + at).fma(v, y0);
+            y1 = Lanes.load(w1 + at).fma(v, y1);
+            y2 = Lanes.load(w2 + at).fma(v, y2);
+            y3 = Lanes.load(w3 + at).fma(v, y3);
+        }
+        Lanes.store(y0, p.out(row, row + 1, panel, panelEnd));
+        Lanes.store(y1, p.out(row, row + 1, panel + 1, panelEnd));
+        Lanes.store(y2, p.out(row, row + 1, panel + 2, panelEnd));
+        Lanes.store(y3, p.out(row, row + 1, panel + 3, panelEnd));
+    }
+
+    private static void fourRows(Product p, int row, int rowEnd, int panel, int panelEnd) {
+        long x0 = p.row(row, rowEnd);
+        long x1 = p.row(row + 1, rowEnd);
+        long x2 = p.row(row + 2, rowEnd);
+        long x3 = p.row(row + 3, rowEnd);
+        long w0 = p.panel(panel, panelEnd);
+        long w1 = p.panel(panel + 1, panelEnd);
+        FloatVector y00 = Lanes.zero();
+        FloatVector y01 = Lanes.zero();
+        FloatVector y10 = Lanes.zero();
+        FloatVector y11 = Lanes.zero();
+        FloatVector y20 = Lanes.zero();
+        FloatVector y21 = Lanes.zero();
+        FloatVector y30 = Lanes.zero();
+        FloatVector y31 = Lanes.zero();
+        int depth = p.depth;
+        long wStep = p.wStep;
+        long xStep = p.xStep;
+        for (int k = 0; k < depth; k++) {
+            long from = k * xStep;
+            FloatVector v0 = Lanes.load(w0 + k * wStep);
+            FloatVector v1 = Lanes.load(w1 + k * wStep);
+            FloatVector x = Lanes.broadcast(x0 + from);
+            y00 = v0.fma(x, y00);
+            y01 = v1.fma(x, y01);
+            x = Lanes.broadcast(x1 + from);
+            y10 = v0.fma(x, y10);
+            y11 = v1.fma(x, y11);
+            x = Lanes.broadcast(x2 + from);
+            y20 = v0.fma(x, y20);
+            y21 = v1.fma(x, y21);
+            x = Lanes.broadcast(x3 + from);
+            y30 = v0.fma(x, y30);
+            y31 = v1.fma(x, y31);
+        }
+        Lanes.store(y00, p.out(row, rowEnd, panel, panelEnd));
+        Lanes.store(y01, p.out(row, rowEnd, panel + 1, panelEnd));
+        Lanes.store(y10, p.out(row + 1, rowEnd, panel, panelEnd));
+        Lanes.store(y11, p.out(row + 1, rowEnd, panel + 1, panelEnd));
+        Lanes.store(y20, p.out(row + 2, rowEnd, panel, panelEnd));
+        Lanes.store(y21, p.out(row + 2, rowEnd, panel + 1, panelEnd));
+        Lanes.store(y30, p.out(row + 3, rowEnd, panel, panelEnd));
+        Lanes.store(y31, p.out(row + 3, rowEnd, panel + 1, panelEnd));
+    }
+}
