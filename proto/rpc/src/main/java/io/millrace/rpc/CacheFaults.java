@@ -1,12 +1,13 @@
 package io.millrace.rpc;
 
 import io.grpc.Context;
-import io.grpc.StatusException;
+import io.grpc.Deadline;
 import io.grpc.StatusRuntimeException;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -14,6 +15,8 @@ import org.slf4j.LoggerFactory;
 /// fault.
 final class CacheFaults {
     private static final Logger log = LoggerFactory.getLogger(CacheFaults.class);
+
+    private static final long DEADLINE_SLACK_MILLIS = 5;
 
     private final MeterRegistry meters;
 
@@ -32,11 +35,14 @@ final class CacheFaults {
 
     CacheFault ofRemote(String operation, Throwable failure, Context caller) {
         MillraceException translated = GrpcErrors.fromThrowable(failure, Leg.CACHE);
+        Deadline deadline = caller.getDeadline();
+        // A call can end a moment before the context that gave it its deadline.
+        boolean late = deadline != null && deadline.timeRemaining(TimeUnit.MILLISECONDS) < DEADLINE_SLACK_MILLIS;
+        if (late) {
+            throw new MillraceException(ErrorCode.DEADLINE_EXCEEDED, "the request ran out of time", failure);
+        }
         if (caller.isCancelled()) {
-            boolean late = caller.getDeadline() != null && caller.getDeadline().isExpired();
-            throw late
-                    ? new MillraceException(ErrorCode.DEADLINE_EXCEEDED, "the request ran out of time", failure)
-                    : new MillraceException(ErrorCode.CANCELLED, "the request was cancelled", failure);
+            throw new MillraceException(ErrorCode.CANCELLED, "the request was cancelled", failure);
         }
         String sentence = translated.getMessage();
         return count(operation, new CacheFault(reason(translated.code()), sentence == null ? "" : sentence));
@@ -50,18 +56,14 @@ final class CacheFaults {
         return fault;
     }
 
-    static boolean isRemote(Throwable failure) {
-        return failure instanceof StatusRuntimeException || failure instanceof StatusException;
-    }
-
     private static CacheFault.Reason reason(ErrorCode code) {
         return switch (code) {
-            case LEASE_EXPIRED, KV_NAMESPACE_MISMATCH -> CacheFault.Reason.LEASE_EXPIRED;
+            case LEASE_EXPIRED -> CacheFault.Reason.LEASE_EXPIRED;
             case KV_BLOCK_NOT_FOUND -> CacheFault.Reason.BLOCK_NOT_FOUND;
             case KV_CHECKSUM_MISMATCH -> CacheFault.Reason.CHECKSUM_MISMATCH;
             case CACHE_FULL, QUEUE_FULL -> CacheFault.Reason.CACHE_FULL;
             case DEADLINE_EXCEEDED -> CacheFault.Reason.DEADLINE_EXCEEDED;
-            case INVALID_REQUEST -> CacheFault.Reason.REJECTED;
+            case INVALID_REQUEST, KV_NAMESPACE_MISMATCH -> CacheFault.Reason.REJECTED;
             default -> CacheFault.Reason.UNAVAILABLE;
         };
     }

@@ -3,6 +3,7 @@ package io.millrace.rpc;
 import com.google.protobuf.ByteString;
 import io.grpc.Channel;
 import io.grpc.Context;
+import io.millrace.engine.kv.BlockChecksum;
 import io.millrace.proto.v1.BlockSection;
 import io.millrace.proto.v1.FetchRequest;
 import io.millrace.proto.v1.FetchResponse;
@@ -87,7 +88,8 @@ final class Fetch {
                     + expectedBytes + ")");
         }
         byte[] data = frame.getData().toByteArray();
-        if (verifyChecksums && SectionChecksum.crc32c(expectedId, section, data) != frame.getCrc32C()) {
+        if (verifyChecksums
+                && BlockChecksum.crc32c(expectedId.toByteArray(), section, data) != frame.getCrc32C()) {
             throw new FetchFaultException(
                     CacheFault.Reason.CHECKSUM_MISMATCH,
                     "section " + section + " of block " + blockIndex + " differs from its checksum");

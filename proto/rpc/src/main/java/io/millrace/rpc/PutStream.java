@@ -6,6 +6,7 @@ import io.grpc.Context;
 import io.grpc.Status;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
+import io.millrace.engine.kv.BlockChecksum;
 import io.millrace.proto.v1.BlockHeader;
 import io.millrace.proto.v1.BlockSection;
 import io.millrace.proto.v1.KvCacheServiceGrpc.KvCacheServiceStub;
@@ -105,7 +106,7 @@ public final class PutStream implements AutoCloseable {
                         .setBlockId(id)
                         .setLayer(section)
                         .setData(UnsafeByteOperations.unsafeWrap(data))
-                        .setCrc32C(SectionChecksum.crc32c(id, section, data)))
+                        .setCrc32C(BlockChecksum.crc32c(id.toByteArray(), section, data)))
                 .build());
     }
 

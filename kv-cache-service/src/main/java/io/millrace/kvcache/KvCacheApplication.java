@@ -1,0 +1,28 @@
+package io.millrace.kvcache;
+
+import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Import;
+
+/// kv-cache-service: the shared prefix cache.
+@SpringBootConfiguration(proxyBeanMethods = false)
+@EnableAutoConfiguration
+@EnableConfigurationProperties(KvCacheSettings.class)
+@Import(KvCacheConfiguration.class)
+public class KvCacheApplication {
+
+    public static void main(String[] args) {
+        builder().run(args);
+    }
+
+    /// The application, to be started alone or beside others in one JVM: its settings lie in its own
+    /// package, so that
+    /// several services fit on one class path.
+    public static SpringApplicationBuilder builder() {
+        return new SpringApplicationBuilder(KvCacheApplication.class)
+                .properties(
+                        "spring.config.location=classpath:/io/millrace/kvcache/,optional:file:./,optional:file:./config/");
+    }
+}

@@ -1,0 +1,43 @@
+package io.millrace.kvcache.store;
+
+import com.google.protobuf.ByteString;
+import org.jspecify.annotations.Nullable;
+
+/// A block's place in the tree. Fields are changed by [PrefixTree] only.
+final class TreeNode {
+    /// Null for the first block of a chain.
+    final @Nullable TreeNode parent;
+    /// Numbers nodes in the order they came; settles ties of [#lastUse].
+    final long sequence;
+    final long sizeBytes;
+    StoredBlock block;
+    int children;
+    /// Pin sets that hold this node.
+    int pins;
+    long lastUse;
+
+    TreeNode(@Nullable TreeNode parent, StoredBlock block, long sequence, long lastUse) {
+        this.parent = parent;
+        this.block = block;
+        this.sizeBytes = block.sizeBytes();
+        this.sequence = sequence;
+        this.lastUse = lastUse;
+    }
+
+    ByteString id() {
+        return block.id();
+    }
+
+    ByteString namespace() {
+        return block.namespace();
+    }
+
+    /// Id of the block before; the namespace for the first.
+    ByteString parentId() {
+        return parent == null ? namespace() : parent.id();
+    }
+
+    boolean evictable() {
+        return pins == 0 && children == 0;
+    }
+}
