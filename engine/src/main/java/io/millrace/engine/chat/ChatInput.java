@@ -21,10 +21,16 @@ public record ChatInput(
         boolean addGenerationPrompt,
         Map<String, @Nullable Object> templateArguments) {
 
-    public ChatInput {
-        messages = List.copyOf(messages);
-        tools = List.copyOf(tools);
-        templateArguments = Collections.unmodifiableMap(new LinkedHashMap<>(templateArguments));
+    // Written out: the compact form loses the nullness of type arguments for other modules.
+    public ChatInput(
+            List<Map<String, @Nullable Object>> messages,
+            List<Map<String, @Nullable Object>> tools,
+            boolean addGenerationPrompt,
+            Map<String, @Nullable Object> templateArguments) {
+        this.messages = List.copyOf(messages);
+        this.tools = List.copyOf(tools);
+        this.addGenerationPrompt = addGenerationPrompt;
+        this.templateArguments = Collections.unmodifiableMap(new LinkedHashMap<>(templateArguments));
     }
 
     /// Messages alone, ready for the assistant to answer.
