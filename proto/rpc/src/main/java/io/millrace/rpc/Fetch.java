@@ -88,8 +88,7 @@ final class Fetch {
                     + expectedBytes + ")");
         }
         byte[] data = frame.getData().toByteArray();
-        if (verifyChecksums
-                && BlockChecksum.crc32c(expectedId.toByteArray(), section, data) != frame.getCrc32C()) {
+        if (verifyChecksums && BlockChecksum.crc32c(expectedId.toByteArray(), section, data) != frame.getCrc32C()) {
             throw new FetchFaultException(
                     CacheFault.Reason.CHECKSUM_MISMATCH,
                     "section " + section + " of block " + blockIndex + " differs from its checksum");
