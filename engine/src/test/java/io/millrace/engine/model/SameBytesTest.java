@@ -182,4 +182,32 @@ class SameBytesTest {
             assertThat(whole().logits.getLast()).isNotEqualTo(expected.logits.getLast());
         }
     }
+
+    @Test
+    void draftsAfterAHitEqualDraftsAfterAMiss() {
+        if (model.config().mtpLayers() == 0) {
+            assertThat(name).isNotEqualTo(TestModels.MINI);
+            return;
+        }
+        ModelRig.Sequence miss = rig.open(tokens);
+        rig.step(List.of(miss), 128);
+        rig.step(List.of(miss), LENGTH - 128);
+        List<float[]> expected = rig.predict(LENGTH - 128);
+        try (ModelRig otherRig = new ModelRig(model, PAGES)) {
+            ModelRig.Sequence hit = otherRig.openShuffled(tokens, 4);
+            hit.importSections(0, miss.sections(0));
+            hit.importSections(1, miss.sections(1));
+            hit.startBehind(2);
+            otherRig.step(List.of(hit), LENGTH - 128);
+            assertThat(otherRig.predict(LENGTH - 128)).containsExactlyElementsOf(expected);
+            // in single steps too, and the draft sees the keys of the imported block
+            hit.startBehind(2);
+            otherRig.step(List.of(hit), 1);
+            assertThat(otherRig.predict(1).getFirst()).isEqualTo(expected.getFirst());
+            hit.importSections(0, miss.sections(1));
+            hit.startBehind(2);
+            otherRig.step(List.of(hit), 1);
+            assertThat(otherRig.predict(1).getFirst()).isNotEqualTo(expected.getFirst());
+        }
+    }
 }

@@ -21,7 +21,7 @@ public final class TestModels {
     public static final String MINI = "mini";
 
     /// Kernel providers every bit rule holds for.
-    public static final List<String> PROVIDERS = List.of("scalar");
+    public static final List<String> PROVIDERS = List.of("scalar", "vector");
 
     private TestModels() {}
 
