@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -26,7 +27,17 @@ class HeldOutTest {
     private static final JsonMapper JSON = new JsonMapper();
 
     /// A line of the file: loss counts over tokens whose mask is set, each predicted from those before it.
-    private record Line(String set, int[] ids, boolean[] mask) {}
+    private static final class Line {
+        private final String set;
+        private final int[] ids;
+        private final boolean[] mask;
+
+        Line(String set, int[] ids, boolean[] mask) {
+            this.set = set;
+            this.ids = ids;
+            this.mask = mask;
+        }
+    }
 
     /// Sums over a set.
     private static final class Score {
@@ -54,8 +65,7 @@ class HeldOutTest {
         }
         JsonNode expected = JSON.readTree(Files.readString(eval.resolve("expected.json")));
         for (String set : List.of("chat", "long")) {
-            Score score = scores.get(set);
-            assertThat(score).isNotNull();
+            Score score = Objects.requireNonNull(scores.get(set));
             assertThat(score.tokens).isEqualTo(expected.get("tokens").get(set).asInt());
             assertThat(score.loss / score.tokens)
                     .as("loss of " + set)

@@ -1,14 +1,15 @@
 package io.millrace.engine.model;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.offset;
 
 import io.millrace.kernels.MlaForm;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.FieldSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class MlaFormTest {
     @ParameterizedTest
-    @FieldSource("io.millrace.engine.model.TestModels#PROVIDERS")
+    @MethodSource("io.millrace.engine.model.TestModels#providers")
     void absorbedEqualsNaiveUpToRounding(String provider) {
         TestModels.Options options = TestModels.Options.of(provider);
         for (String name : TestModels.GOLDEN) {
@@ -22,13 +23,9 @@ class MlaFormTest {
                 ModelRig.Sequence expected = absorbedRig.finish(absorbedRig.open(tokens), 12);
                 ModelRig.Sequence actual = naiveRig.finish(naiveRig.open(tokens), 12);
                 for (int row = 0; row < tokens.length; row++) {
-                    assertThat(actual.logits.get(row)).containsExactly(expected.logits.get(row), within());
+                    assertThat(actual.logits.get(row)).containsExactly(expected.logits.get(row), offset(2e-4f));
                 }
             }
         }
-    }
-
-    private static org.assertj.core.data.Offset<Float> within() {
-        return org.assertj.core.data.Offset.offset(2e-4f);
     }
 }

@@ -6,22 +6,25 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import javax.management.JMException;
 import javax.management.ObjectName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.FieldSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /// A step allocates no native memory after warm-up: an arena keeps one clean-up object for each segment
 /// it has allocated, and their number in the JVM stays the same.
 class StepMemoryTest {
-    private static final List<String> PROVIDERS = TestModels.PROVIDERS;
-    private static final String CLEAN_UP = "jdk.internal.foreign.SegmentFactories$";
+    // " 12:  345  6789  jdk.internal.foreign.SegmentFactories$1": rank, instances, bytes, class
+    private static final Pattern CLEAN_UPS =
+            Pattern.compile("(?m)^\\s*\\d+:\\s+(\\d+)\\s+\\d+\\s+jdk\\.internal\\.foreign\\.SegmentFactories\\$");
     private static final int WARM_UP = 40;
     private static final int STEPS = 60;
 
     @ParameterizedTest
-    @FieldSource("PROVIDERS")
+    @MethodSource("io.millrace.engine.model.TestModels#providers")
     void aStepAllocatesNoSegment(String provider) throws JMException {
         try (LoadedModel model = TestModels.load("glm5-tiny", TestModels.Options.of(provider));
                 ModelRig rig = new ModelRig(model, 4)) {
@@ -58,10 +61,9 @@ class StepMemoryTest {
                         new Object[] {new String[0]},
                         new String[] {String[].class.getName()});
         long count = 0;
-        for (String line : histogram.split("\n")) {
-            if (line.contains(CLEAN_UP)) {
-                count += Long.parseLong(line.strip().split("\\s+")[1]);
-            }
+        Matcher matcher = CLEAN_UPS.matcher(histogram);
+        while (matcher.find()) {
+            count += Long.parseLong(matcher.group(1));
         }
         return count;
     }

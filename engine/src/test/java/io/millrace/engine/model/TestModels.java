@@ -59,6 +59,11 @@ public final class TestModels {
         }
     }
 
+    /// [#PROVIDERS] as arguments of a parameterized test.
+    static List<String> providers() {
+        return PROVIDERS;
+    }
+
     public static Path directory(String name) {
         Path root = Path.of(System.getProperty("millrace.root", ".."));
         return name.equals(MINI)
