@@ -18,7 +18,7 @@ import tools.jackson.databind.node.ObjectNode;
 
 /// Our matching of added tokens and our decoding against the library's, which gets the whole `tokenizer.json`.
 class LibraryParityTest {
-    private static final long SEED = Long.getLong("millrace.test.seed", 20261130L);
+    private static final long SEED = Long.getLong("millrace.seed", 20261130L);
     private static final Map<String, String> OPTIONS =
             Map.of("addSpecialTokens", "false", "truncation", "do_not_truncate", "padding", "do_not_pad");
     private static final List<String> PIECES = List.of(

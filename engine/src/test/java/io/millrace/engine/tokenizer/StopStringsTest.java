@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 class StopStringsTest {
-    private static final long SEED = Long.getLong("millrace.test.seed", 20261130L);
+    private static final long SEED = Long.getLong("millrace.seed", 20261130L);
     private static Tokenizer tokenizer;
 
     @BeforeAll

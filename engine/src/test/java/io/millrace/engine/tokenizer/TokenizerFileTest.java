@@ -79,7 +79,7 @@ class TokenizerFileTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
             "type": "BPE" | "type": "Unigram" | model.type: Unigram (expected: BPE)
-            "decoder": {"type": "ByteLevel" | "decoder": {"type": "Metaspace" | decoder.type: Metaspace (expected: ByteLevel)
+            "decoder": {"type": "Byte | "decoder": {"type": "Char | decoder.type: CharLevel (expected: ByteLevel)
             "decoder": {"type": "ByteLevel" | "decoder": {"kind": "ByteLevel" | decoder.type: none (expected: ByteLevel)
             "a": 0 | "a": -1 | model.vocab["a"]: -1 (expected: 0..4194303)
             "a": 0 | "a": 99999999999 | model.vocab["a"]: 99999999999 (expected: 0..4194303)

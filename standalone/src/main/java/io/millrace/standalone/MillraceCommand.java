@@ -1,0 +1,87 @@
+package io.millrace.standalone;
+
+import io.millrace.engine.error.MillraceException;
+import io.millrace.standalone.command.Console;
+import io.millrace.standalone.command.DoctorCommand;
+import io.millrace.standalone.command.ExitCode;
+import io.millrace.standalone.command.RenderCommand;
+import io.millrace.standalone.command.TokenizeCommand;
+import io.millrace.standalone.doctor.Surroundings;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/// The `millrace` command. Each subcommand is a class of its own in [io.millrace.standalone.command].
+@Command(
+        name = "millrace",
+        description = "Serves GLM-5-class language models on the JVM.",
+        mixinStandardHelpOptions = true,
+        versionProvider = MillraceCommand.Version.class,
+        synopsisSubcommandLabel = "COMMAND",
+        scope = CommandLine.ScopeType.INHERIT,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:done (a line of input that could not be answered is answered with its error)",
+            "1:failed; a sentence says why",
+            "2:the command line cannot be understood"
+        })
+public final class MillraceCommand implements Runnable {
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    private MillraceCommand() {}
+
+    public static void main(String[] args) {
+        System.exit(commandLine(Console.ofProcess()).execute(args));
+    }
+
+    /// The command with all subcommands, on the given streams.
+    static CommandLine commandLine(Console console) {
+        CommandLine line = new CommandLine(new MillraceCommand())
+                .addSubcommand(new RenderCommand(console))
+                .addSubcommand(new TokenizeCommand(console))
+                .addSubcommand(new DoctorCommand(console, Surroundings.ofThisProcess()));
+        line.setOut(new PrintWriter(console.out(), true, StandardCharsets.UTF_8));
+        line.setErr(new PrintWriter(console.err(), true, StandardCharsets.UTF_8));
+        line.setParameterExceptionHandler(MillraceCommand::explainUsage);
+        line.setExecutionExceptionHandler((e, failed, result) -> explainFailure(e, failed));
+        return line;
+    }
+
+    /// Without a subcommand.
+    @Override
+    public void run() {
+        throw new ParameterException(spec.commandLine(), "no command given");
+    }
+
+    private static int explainUsage(ParameterException e, String[] args) {
+        CommandLine line = e.getCommandLine();
+        String command = line.getCommandSpec().qualifiedName();
+        line.getErr().println("millrace: " + e.getMessage() + "; see '" + command + " --help'");
+        return ExitCode.USAGE;
+    }
+
+    private static int explainFailure(Exception e, CommandLine line) {
+        switch (e) {
+            case MillraceException expected -> line.getErr().println("millrace: " + expected.getMessage());
+            case IOException io -> line.getErr().println("millrace: input or output failed: " + io.getMessage());
+            default -> e.printStackTrace(line.getErr());
+        }
+        return ExitCode.FAILED;
+    }
+
+    /// Reads the version from the jar.
+    static final class Version implements IVersionProvider {
+        @Override
+        public String[] getVersion() {
+            String version = MillraceCommand.class.getPackage().getImplementationVersion();
+            return new String[] {"millrace " + (version == null ? "(development build)" : version)};
+        }
+    }
+}

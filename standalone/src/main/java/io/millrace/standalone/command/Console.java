@@ -1,0 +1,25 @@
+package io.millrace.standalone.command;
+
+import java.io.FileDescriptor;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.InputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+
+/// What a command reads and writes; a test brings its own. Text is UTF-8 whatever the locale says.
+///
+/// @param out  answers; buffered, to be flushed
+/// @param err  everything that is not an answer
+public record Console(InputStream in, PrintStream out, PrintStream err, Map<String, String> environment) {
+
+    /// The process's own.
+    public static Console ofProcess() {
+        return new Console(
+                new FileInputStream(FileDescriptor.in),
+                new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8),
+                new PrintStream(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8),
+                System.getenv());
+    }
+}

@@ -1,0 +1,54 @@
+package io.millrace.standalone.command;
+
+import io.millrace.standalone.doctor.Doctor;
+import io.millrace.standalone.doctor.Finding;
+import io.millrace.standalone.doctor.Surroundings;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/// `millrace doctor`: what stands in the way.
+@Command(
+        name = "doctor",
+        description = {
+            "Checks machine, JDK, kernels, model and port. One line each, ok or FAIL and a sentence.",
+            "Exits with 1 if a line says FAIL."
+        })
+public final class DoctorCommand implements Callable<Integer> {
+    private final Console console;
+    private final Surroundings surroundings;
+
+    @Mixin
+    private ModelOption model = new ModelOption();
+
+    @Option(
+            names = "--port",
+            paramLabel = "N",
+            defaultValue = "8080",
+            description = "Port that is to be free (default: ${DEFAULT-VALUE}).")
+    private int port;
+
+    @Option(
+            names = "--provider",
+            paramLabel = "NAME",
+            defaultValue = "auto",
+            description = "Kernel provider: auto, scalar, vector, native or ascend (default: ${DEFAULT-VALUE}).")
+    private String provider = "auto";
+
+    public DoctorCommand(Console console, Surroundings surroundings) {
+        this.console = console;
+        this.surroundings = surroundings;
+    }
+
+    @Override
+    public Integer call() {
+        boolean healthy = true;
+        for (Finding finding : new Doctor(surroundings).examine(model.directory(), provider, port)) {
+            console.out().println(finding.line());
+            healthy &= finding.ok();
+        }
+        console.out().flush();
+        return healthy ? ExitCode.OK : ExitCode.FAILED;
+    }
+}

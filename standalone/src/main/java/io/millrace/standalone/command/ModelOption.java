@@ -1,0 +1,23 @@
+package io.millrace.standalone.command;
+
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/// `--model`, as all commands that read a model take it.
+public final class ModelOption {
+    @Option(
+            names = "--model",
+            paramLabel = "DIR",
+            description = "Folder of the model (default: the embedded one, models/mini).")
+    private @Nullable Path model;
+
+    /// The folder named, else the embedded model's. The `millrace` script names the project's folder by the
+    /// system property `millrace.home`; without it the working folder is taken for that.
+    public Path directory() {
+        if (model != null) {
+            return model;
+        }
+        return Path.of(System.getProperty("millrace.home", ""), "models", "mini");
+    }
+}

@@ -1,0 +1,77 @@
+package io.millrace.standalone.command;
+
+import io.millrace.engine.text.MarkedText;
+import io.millrace.engine.tokenizer.Tokenizer;
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/// `millrace tokenize`: text to token ids and back.
+@Command(
+        name = "tokenize",
+        description = {
+            "Turns text into token ids and ids into text.",
+            "Reads JSON lines: {\"text\"} is answered with {\"ids\"}, {\"ids\"} with {\"text\"}, and a line of"
+                    + " render ({\"messages\", ...}) with the {\"ids\"} of its prompt. What fails is answered"
+                    + " with {\"error\"}.",
+            "The folder needs no more than a tokenizer.json; only lines with messages need its chat template."
+        })
+public final class TokenizeCommand implements Callable<Integer> {
+    private final Console console;
+
+    @Mixin
+    private ModelOption model = new ModelOption();
+
+    @Option(
+            names = "--caller-text",
+            description = "Encode {\"text\"} as a caller's words: control tokens spelled in it stay plain text.")
+    private boolean callerText;
+
+    @Option(names = "--skip-special", description = "Leave special tokens out when decoding {\"ids\"}.")
+    private boolean skipSpecial;
+
+    private @Nullable PromptRenderer renderer;
+
+    public TokenizeCommand(Console console) {
+        this.console = console;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        try (Tokenizer tokenizer = Tokenizer.load(model.directory())) {
+            new JsonLines(line -> answer(tokenizer, line)).run(console.in(), console.out());
+        }
+        return ExitCode.OK;
+    }
+
+    private Map<String, @Nullable Object> answer(Tokenizer tokenizer, Map<String, @Nullable Object> line) {
+        Map<String, @Nullable Object> answer = new LinkedHashMap<>();
+        Fields fields = new Fields(line);
+        if (fields.has("messages")) {
+            answer.put("ids", tokenizer.encode(renderer().render(line)));
+        } else if (fields.has("text")) {
+            String text = fields.takeText("text");
+            fields.expectNothingElse("text alone");
+            answer.put("ids", tokenizer.encode(callerText ? MarkedText.fromCaller(text) : MarkedText.trusted(text)));
+        } else if (fields.has("ids")) {
+            int[] ids = fields.takeIds("ids");
+            fields.expectNothingElse("ids alone");
+            answer.put("text", tokenizer.decode(ids, skipSpecial));
+        } else {
+            throw Fields.invalid("text", "missing (expected: one of text, ids and messages)");
+        }
+        return answer;
+    }
+
+    private PromptRenderer renderer() {
+        if (renderer == null) {
+            renderer = PromptRenderer.load(model.directory(), TemplateClock.of(console.environment()), true);
+        }
+        return renderer;
+    }
+}

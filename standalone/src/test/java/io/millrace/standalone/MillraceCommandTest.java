@@ -1,0 +1,172 @@
+package io.millrace.standalone;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.millrace.standalone.command.Console;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class MillraceCommandTest {
+    private static final Path MINI = Path.of(System.getProperty("millrace.root", ".."), "models", "mini");
+
+    /// What a call of the command came to.
+    private record Outcome(int exitCode, List<String> answers, String errors) {}
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void helpListsTheCommandsAndTheExitCodes() {
+        Outcome outcome = run("", "--help");
+        assertThat(outcome.exitCode()).isZero();
+        assertThat(String.join("\n", outcome.answers()))
+                .contains("render", "tokenize", "doctor", "Exit codes", "the command line cannot be understood");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"render", "tokenize", "doctor"})
+    void everyCommandExplainsItself(String command) {
+        Outcome outcome = run("", command, "--help");
+        assertThat(outcome.exitCode()).isZero();
+        assertThat(String.join("\n", outcome.answers())).contains("millrace " + command, "--model", "Exit codes");
+    }
+
+    @Test
+    void aCommandLineNobodyUnderstandsIsOneSentenceAndExitCodeTwo() {
+        for (String[] bad : new String[][] {{}, {"fly"}, {"tokenize", "--modell", "x"}, {"doctor", "--port", "x"}}) {
+            Outcome outcome = run("", bad);
+            assertThat(outcome.exitCode()).isEqualTo(2);
+            assertThat(outcome.answers()).isEmpty();
+            assertThat(outcome.errors().lines()).hasSize(1);
+            assertThat(outcome.errors()).startsWith("millrace: ").contains("--help");
+        }
+    }
+
+    @Test
+    void tokenizesTextAndIds() {
+        Outcome outcome = run("""
+                {"text": "<|user|>Hi<|assistant|><think>"}
+                {"ids": [4067, 2321, 4068, 4081]}
+                {"text": ""}
+                {"ids": []}
+                {"text": "🙂", "ids": null}
+                """, "tokenize", "--model", MINI.toString());
+        assertThat(outcome.exitCode()).isZero();
+        assertThat(outcome.answers())
+                .containsExactly(
+                        "{\"ids\":[4067,2321,4068,4081]}",
+                        "{\"text\":\"<|user|>Hi<|assistant|><think>\"}",
+                        "{\"ids\":[]}",
+                        "{\"text\":\"\"}",
+                        "{\"ids\":[172,253,247,224]}");
+    }
+
+    @Test
+    void optionsOfTokenizeTreatTextAsACallersAndLeaveSpecialTokensOut() {
+        String lines = "{\"text\": \"<sop>\"}\n{\"ids\": [4067, 64]}\n";
+        Outcome outcome = run(lines, "tokenize", "--model", MINI.toString(), "--caller-text", "--skip-special");
+        assertThat(outcome.answers().get(0)).startsWith("{\"ids\":[").doesNotContain("4064");
+        assertThat(outcome.answers().get(1)).isEqualTo("{\"text\":\"a\"}");
+    }
+
+    @Test
+    void aBadLineIsAnsweredWithItsErrorAndTheNextOneGoesOn() {
+        List<String> bad = List.of(
+                "{\"text\": \"a\"",
+                "nonsense",
+                "[1]",
+                "{}",
+                "{\"text\": 1}",
+                "{\"text\": \"a\", \"ids\": [1]}",
+                "{\"text\": \"a\", \"text\": \"b\"}",
+                "{\"text\": \"a\"} {}",
+                "{\"text\": \"a\", \"other\": 1}",
+                "{\"text\": \"\\ud83d\"}",
+                "{\"ids\": [4096]}",
+                "{\"ids\": [-1]}",
+                "{\"ids\": [1.5]}",
+                "{\"ids\": [\"1\"]}",
+                "{\"ids\": [99999999999999999999]}",
+                "{\"ids\": [null]}",
+                "{\"ids\": 1}",
+                "null");
+        StringBuilder lines = new StringBuilder();
+        bad.forEach(line -> lines.append(line).append("\n{\"text\": \"a\"}\r\n\n"));
+        Outcome outcome = run(lines.toString(), "tokenize", "--model", MINI.toString());
+        assertThat(outcome.exitCode()).isZero();
+        assertThat(outcome.answers()).hasSize(2 * bad.size());
+        for (int i = 0; i < bad.size(); i++) {
+            assertThat(outcome.answers().get(2 * i)).as(bad.get(i)).startsWith("{\"error\":\"");
+            assertThat(outcome.answers().get(2 * i + 1))
+                    .as("after %s", bad.get(i))
+                    .isEqualTo("{\"ids\":[64]}");
+        }
+        assertThat(outcome.answers().get(20)).contains("token id: 4096 (expected: 0..4095)");
+    }
+
+    @Test
+    void bytesThatAreNotUtf8AreAnError() {
+        byte[] line = "{\"text\": \"?\"}".getBytes(StandardCharsets.UTF_8);
+        line[10] = (byte) 0xFF;
+        Outcome outcome = run(line, Map.of(), "tokenize", "--model", MINI.toString());
+        assertThat(outcome.answers()).containsExactly("{\"error\":\"the line is not valid UTF-8\"}");
+    }
+
+    @Test
+    void aFolderWithoutWhatTokenizeNeedsIsOneSentenceAndExitCodeOne() {
+        Outcome outcome = run("{}", "tokenize", "--model", folder.toString());
+        assertThat(outcome.exitCode()).isEqualTo(1);
+        assertThat(outcome.answers()).isEmpty();
+        assertThat(outcome.errors().lines()).hasSize(1);
+        assertThat(outcome.errors()).startsWith("millrace: ").contains(folder.toString());
+    }
+
+    @Test
+    void aFolderWithJustATokenizerIsEnoughForTokenize() throws IOException {
+        Files.copy(MINI.resolve("tokenizer.json"), folder.resolve("tokenizer.json"));
+        Outcome outcome = run("{\"text\": \"a\"}\n", "tokenize", "--model", folder.toString());
+        assertThat(outcome.answers()).containsExactly("{\"ids\":[64]}");
+    }
+
+    @Test
+    void doctorExitsWithOneIfALineFails() throws IOException {
+        try (ServerSocket taken = new ServerSocket(0)) {
+            Outcome outcome =
+                    run("", "doctor", "--model", MINI.toString(), "--port", Integer.toString(taken.getLocalPort()));
+            assertThat(outcome.exitCode()).isEqualTo(1);
+            assertThat(outcome.answers()).hasSize(7);
+            assertThat(outcome.answers().getLast()).startsWith("FAIL  port");
+        }
+        Outcome sound = run("", "doctor", "--model", MINI.toString(), "--port", "0");
+        assertThat(sound.exitCode()).as(sound.toString()).isZero();
+    }
+
+    private static Outcome run(String input, String... args) {
+        return run(input.getBytes(StandardCharsets.UTF_8), Map.of(), args);
+    }
+
+    private static Outcome run(byte[] input, Map<String, String> environment, String... args) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        ByteArrayOutputStream err = new ByteArrayOutputStream();
+        Console console = new Console(
+                new ByteArrayInputStream(input),
+                new PrintStream(out, false, StandardCharsets.UTF_8),
+                new PrintStream(err, true, StandardCharsets.UTF_8),
+                environment);
+        int exitCode = MillraceCommand.commandLine(console).execute(args);
+        return new Outcome(
+                exitCode, out.toString(StandardCharsets.UTF_8).lines().toList(), err.toString(StandardCharsets.UTF_8));
+    }
+}

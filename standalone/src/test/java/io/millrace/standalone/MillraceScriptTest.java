@@ -1,0 +1,142 @@
+package io.millrace.standalone;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+/// The real `millrace` script in a project whose Maven and Java only say what they were asked.
+@DisabledOnOs(value = OS.WINDOWS, disabledReason = "the script needs bash")
+class MillraceScriptTest {
+
+    /// What a call of the script came to.
+    private record Outcome(int exitCode, List<String> lines) {}
+
+    @TempDir
+    Path folder;
+
+    private Path project = Path.of("");
+    private Path jdk = Path.of("");
+
+    @BeforeEach
+    void layOut() throws IOException {
+        Path root = Path.of(System.getProperty("millrace.root", ".."));
+        project = Files.createDirectories(folder.resolve("a project"));
+        Files.createDirectories(project.resolve(".mvn"));
+        Files.copy(root.resolve(".mvn/find-jdk.sh"), project.resolve(".mvn/find-jdk.sh"));
+        script(project.resolve("millrace"), Files.readString(root.resolve("millrace")));
+        Files.writeString(project.resolve("pom.xml"), "<millrace.jvm.args>-Xbatch -Xflag</millrace.jvm.args>\n");
+        Path source =
+                Files.createDirectories(project.resolve("engine/src/main/java")).resolve("A.java");
+        Files.writeString(source, "");
+        age(project.resolve("pom.xml"));
+        age(source);
+        script(project.resolve("mvnw"), """
+                #!/bin/sh
+                echo "$@" >> builds
+                [ ! -f broken ] || exit 1
+                mkdir -p standalone/target
+                touch standalone/target/millrace-standalone-1.jar
+                touch -t 200101010000 standalone/target/millrace-standalone-1-exec.jar
+                """);
+        jdk = folder.resolve("jdk");
+        Files.createDirectories(jdk.resolve("bin"));
+        script(jdk.resolve("bin/java"), "#!/bin/sh\nprintf '%s\\n' \"$@\"\nexit 3\n");
+        script(jdk.resolve("bin/javac"), "#!/bin/sh\n");
+        Files.writeString(jdk.resolve("release"), "JAVA_VERSION=\"25.0.1\"\n");
+    }
+
+    @Test
+    void buildsOnceAndHandsOverFlagsArgumentsAndExitCode() throws Exception {
+        Outcome first = run(project.resolve("millrace"), "render", "--model", "with space");
+        assertThat(first.exitCode()).isEqualTo(3);
+        assertThat(first.lines().getFirst()).contains("building");
+        assertThat(first.lines())
+                .containsSubsequence(
+                        "-Xbatch",
+                        "-Xflag",
+                        "-Dmillrace.home=" + project.toRealPath(),
+                        "-jar",
+                        project.toRealPath()
+                                .resolve("standalone/target/millrace-standalone-1-exec.jar")
+                                .toString(),
+                        "render",
+                        "--model",
+                        "with space");
+        Outcome second = run(project.resolve("millrace"));
+        assertThat(second.lines().getFirst()).isEqualTo("-Xbatch");
+        assertThat(builds()).hasSize(1);
+        assertThat(builds().getFirst()).contains("-DskipTests", "package");
+    }
+
+    @Test
+    void worksFromAnyFolderAndThroughLinks() throws Exception {
+        Path links = Files.createDirectory(folder.resolve("links"));
+        Path first = Files.createSymbolicLink(links.resolve("first"), Path.of("../a project/millrace"));
+        Path second = Files.createSymbolicLink(links.resolve("second"), first);
+        assertThat(run(second, "--help").lines()).contains("-Dmillrace.home=" + project.toRealPath(), "--help");
+    }
+
+    @Test
+    void buildsAgainOnlyWhenASourceIsNewer() throws Exception {
+        run(project.resolve("millrace"));
+        Path source = project.resolve("engine/src/main/java/A.java");
+        Files.setLastModifiedTime(source, FileTime.from(Instant.now().plusSeconds(5)));
+        run(project.resolve("millrace"));
+        assertThat(builds()).hasSize(2);
+        age(source);
+        Files.createDirectories(project.resolve("engine/src/test/java"));
+        Path test = Files.writeString(project.resolve("engine/src/test/java/B.java"), "");
+        Files.setLastModifiedTime(test, FileTime.from(Instant.now().plusSeconds(5)));
+        run(project.resolve("millrace"));
+        assertThat(builds()).hasSize(2);
+    }
+
+    @Test
+    void aBuildThatFailsIsSaidPlainly() throws Exception {
+        Files.writeString(project.resolve("broken"), "");
+        Outcome outcome = run(project.resolve("millrace"));
+        assertThat(outcome.exitCode()).isEqualTo(1);
+        assertThat(outcome.lines().getLast()).isEqualTo("millrace: the build failed, see above");
+    }
+
+    private Outcome run(Path script, String... arguments) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of(script.toString()));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder =
+                new ProcessBuilder(command).directory(Path.of("/").toFile()).redirectErrorStream(true);
+        builder.environment().put("JAVA_HOME", jdk.toString());
+        builder.environment().remove("MILLRACE_JAVA_OPTS");
+        Process process = builder.start();
+        process.getOutputStream().close();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        return new Outcome(process.exitValue(), output.lines().toList());
+    }
+
+    private List<String> builds() throws IOException {
+        return Files.readAllLines(project.resolve("builds"));
+    }
+
+    private static void script(Path file, String text) throws IOException {
+        Files.writeString(file, text);
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+    }
+
+    private static void age(Path file) throws IOException {
+        Files.setLastModifiedTime(file, FileTime.from(Instant.now().minusSeconds(60)));
+    }
+}
