@@ -28,7 +28,7 @@ public final class ChatTemplate {
     private static final String FILE = "chat_template.jinja";
     private static final String CONFIG_FILE = "tokenizer_config.json";
     private static final long MAX_FILE_BYTES = 64L << 20;
-    private static final Set<String> RESERVED = Set.of("messages", "tools", "documents", "add_generation_prompt");
+    private static final Set<String> RESERVED = Set.of("messages", "tools", "add_generation_prompt");
     private static final Set<String> TRUSTED_ROLES =
             Set.of("system", "developer", "user", "assistant", "tool", "function", "observation", "model", "ipython");
     private static final List<String> SPECIAL_TOKENS =
@@ -96,6 +96,7 @@ public final class ChatTemplate {
     ///                           the other inputs
     public MarkedText render(ChatInput input) {
         Map<String, @Nullable Object> variables = new LinkedHashMap<>(specialTokens);
+        variables.put("documents", null);
         input.templateArguments().forEach((name, value) -> {
             if (RESERVED.contains(name)) {
                 String param = "chat_template_kwargs." + name;
@@ -106,7 +107,6 @@ public final class ChatTemplate {
         });
         variables.put("messages", withTrustedRoles(input.messages()));
         variables.put("tools", input.tools().isEmpty() ? null : input.tools());
-        variables.put("documents", null);
         variables.put("add_generation_prompt", input.addGenerationPrompt());
         JinjaTemplate chosen = input.tools().isEmpty() ? template : toolTemplate.orElse(template);
         try {

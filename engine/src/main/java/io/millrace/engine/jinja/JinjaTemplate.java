@@ -42,6 +42,9 @@ public final class JinjaTemplate {
             return renderer.render(statements, new Scope(given)).toMarkedText();
         } catch (JinjaException e) {
             throw e.at(renderer.position());
+        } catch (StackOverflowError e) {
+            // A value a loop has nested deeper than any operation can follow.
+            throw JinjaException.limit("the template nests a value too deep").at(renderer.position());
         }
     }
 }

@@ -91,6 +91,9 @@ final class Numbers {
             if (y.signum() == 0) {
                 throw JinjaException.runtime("division by zero");
             }
+            if (x.signum() == 0) {
+                return y.signum() < 0 ? -0.0 : 0.0;
+            }
             if (x.bitLength() > EXACT_IN_DOUBLE_BITS || y.bitLength() > EXACT_IN_DOUBLE_BITS) {
                 double quotient =
                         new BigDecimal(x).divide(new BigDecimal(y), QUOTIENT).doubleValue();

@@ -108,14 +108,22 @@ final class TextMethods {
     }
 
     private static String swapCase(String string) {
+        // Small letters come from the whole text: the last sigma of a word has a form of its own.
+        String lower = string.toLowerCase(Locale.ROOT);
         StringBuilder swapped = new StringBuilder();
-        string.codePoints().forEach(codePoint -> {
-            String letter = Character.toString(codePoint);
-            swapped.append(
-                    Character.isUpperCase(codePoint)
-                            ? letter.toLowerCase(Locale.ROOT)
-                            : letter.toUpperCase(Locale.ROOT));
-        });
+        for (int i = 0; i < string.length(); ) {
+            int codePoint = string.codePointAt(i);
+            int next = i + Character.charCount(codePoint);
+            String letter = string.substring(i, next);
+            if (!Character.isUpperCase(codePoint)) {
+                swapped.append(letter.toUpperCase(Locale.ROOT));
+            } else if (lower.length() == string.length()) {
+                swapped.append(lower, i, next);
+            } else {
+                swapped.append(letter.toLowerCase(Locale.ROOT));
+            }
+            i = next;
+        }
         return swapped.toString();
     }
 
@@ -167,9 +175,8 @@ final class TextMethods {
         String string = text.string();
         int found = fromRight ? string.lastIndexOf(separator.string()) : string.indexOf(separator.string());
         if (found < 0) {
-            return fromRight
-                    ? Value.TupleOf.of(Text.EMPTY, Text.EMPTY, text)
-                    : Value.TupleOf.of(text, Text.EMPTY, Text.EMPTY);
+            Text empty = Text.EMPTY.withSafe(text.isSafe());
+            return fromRight ? Value.TupleOf.of(empty, empty, text) : Value.TupleOf.of(text, empty, empty);
         }
         return Value.TupleOf.of(
                 text.part(0, found),

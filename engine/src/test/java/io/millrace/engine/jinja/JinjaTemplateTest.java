@@ -433,6 +433,15 @@ class JinjaTemplateTest {
     }
 
     @Test
+    void stopsAtValuesNestedByALoop() {
+        String nest = "{% set ns = namespace(a=[], b=[]) %}{% for i in range(90000) %}"
+                + "{% set ns.a = [ns.a] %}{% set ns.b = [ns.b] %}{% endfor %}";
+
+        failure(nest + "{{ ns.a == ns.b }}").hasMessageContaining("too deep");
+        failure(nest + "{{ ns.a }}").hasMessageContaining("levels");
+    }
+
+    @Test
     void survivesAnyPrefixOfATemplate() {
         String template = "{%- for m in x if m -%}{{ m['a'] | tojson(indent=2) }}{% raw %}{{{% endraw %}{# c #}{% "
                 + "endfor %}{{ 'a\\u00e9' ~ {'k': [1, (2,)]} }}";
