@@ -2,11 +2,7 @@ package io.millrace.standalone;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.millrace.standalone.command.Console;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -21,15 +17,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 class MillraceCommandTest {
     private static final Path MINI = Path.of(System.getProperty("millrace.root", ".."), "models", "mini");
 
-    /// What a call of the command came to.
-    private record Outcome(int exitCode, List<String> answers, String errors) {}
-
     @TempDir
     Path folder;
 
     @Test
     void helpListsTheCommandsAndTheExitCodes() {
-        Outcome outcome = run("", "--help");
+        CommandRun outcome = CommandRun.of("", "--help");
         assertThat(outcome.exitCode()).isZero();
         assertThat(String.join("\n", outcome.answers()))
                 .contains("render", "tokenize", "doctor", "Exit codes", "the command line cannot be understood");
@@ -38,7 +31,7 @@ class MillraceCommandTest {
     @ParameterizedTest
     @ValueSource(strings = {"render", "tokenize", "doctor"})
     void everyCommandExplainsItself(String command) {
-        Outcome outcome = run("", command, "--help");
+        CommandRun outcome = CommandRun.of("", command, "--help");
         assertThat(outcome.exitCode()).isZero();
         assertThat(String.join("\n", outcome.answers())).contains("millrace " + command, "--model", "Exit codes");
     }
@@ -46,7 +39,7 @@ class MillraceCommandTest {
     @Test
     void aCommandLineNobodyUnderstandsIsOneSentenceAndExitCodeTwo() {
         for (String[] bad : new String[][] {{}, {"fly"}, {"tokenize", "--modell", "x"}, {"doctor", "--port", "x"}}) {
-            Outcome outcome = run("", bad);
+            CommandRun outcome = CommandRun.of("", bad);
             assertThat(outcome.exitCode()).isEqualTo(2);
             assertThat(outcome.answers()).isEmpty();
             assertThat(outcome.errors().lines()).hasSize(1);
@@ -56,7 +49,7 @@ class MillraceCommandTest {
 
     @Test
     void tokenizesTextAndIds() {
-        Outcome outcome = run("""
+        CommandRun outcome = CommandRun.of("""
                 {"text": "<|user|>Hi<|assistant|><think>"}
                 {"ids": [4067, 2321, 4068, 4081]}
                 {"text": ""}
@@ -76,7 +69,8 @@ class MillraceCommandTest {
     @Test
     void optionsOfTokenizeTreatTextAsACallersAndLeaveSpecialTokensOut() {
         String lines = "{\"text\": \"<sop>\"}\n{\"ids\": [4067, 64]}\n";
-        Outcome outcome = run(lines, "tokenize", "--model", MINI.toString(), "--caller-text", "--skip-special");
+        CommandRun outcome =
+                CommandRun.of(lines, "tokenize", "--model", MINI.toString(), "--caller-text", "--skip-special");
         assertThat(outcome.answers().get(0)).startsWith("{\"ids\":[").doesNotContain("4064");
         assertThat(outcome.answers().get(1)).isEqualTo("{\"text\":\"a\"}");
     }
@@ -104,7 +98,7 @@ class MillraceCommandTest {
                 "null");
         StringBuilder lines = new StringBuilder();
         bad.forEach(line -> lines.append(line).append("\n{\"text\": \"a\"}\r\n\n"));
-        Outcome outcome = run(lines.toString(), "tokenize", "--model", MINI.toString());
+        CommandRun outcome = CommandRun.of(lines.toString(), "tokenize", "--model", MINI.toString());
         assertThat(outcome.exitCode()).isZero();
         assertThat(outcome.answers()).hasSize(2 * bad.size());
         for (int i = 0; i < bad.size(); i++) {
@@ -120,13 +114,13 @@ class MillraceCommandTest {
     void bytesThatAreNotUtf8AreAnError() {
         byte[] line = "{\"text\": \"?\"}".getBytes(StandardCharsets.UTF_8);
         line[10] = (byte) 0xFF;
-        Outcome outcome = run(line, Map.of(), "tokenize", "--model", MINI.toString());
+        CommandRun outcome = CommandRun.of(line, Map.of(), "tokenize", "--model", MINI.toString());
         assertThat(outcome.answers()).containsExactly("{\"error\":\"the line is not valid UTF-8\"}");
     }
 
     @Test
     void aFolderWithoutWhatTokenizeNeedsIsOneSentenceAndExitCodeOne() {
-        Outcome outcome = run("{}", "tokenize", "--model", folder.toString());
+        CommandRun outcome = CommandRun.of("{}", "tokenize", "--model", folder.toString());
         assertThat(outcome.exitCode()).isEqualTo(1);
         assertThat(outcome.answers()).isEmpty();
         assertThat(outcome.errors().lines()).hasSize(1);
@@ -136,37 +130,20 @@ class MillraceCommandTest {
     @Test
     void aFolderWithJustATokenizerIsEnoughForTokenize() throws IOException {
         Files.copy(MINI.resolve("tokenizer.json"), folder.resolve("tokenizer.json"));
-        Outcome outcome = run("{\"text\": \"a\"}\n", "tokenize", "--model", folder.toString());
+        CommandRun outcome = CommandRun.of("{\"text\": \"a\"}\n", "tokenize", "--model", folder.toString());
         assertThat(outcome.answers()).containsExactly("{\"ids\":[64]}");
     }
 
     @Test
     void doctorExitsWithOneIfALineFails() throws IOException {
         try (ServerSocket taken = new ServerSocket(0)) {
-            Outcome outcome =
-                    run("", "doctor", "--model", MINI.toString(), "--port", Integer.toString(taken.getLocalPort()));
+            CommandRun outcome = CommandRun.of(
+                    "", "doctor", "--model", MINI.toString(), "--port", Integer.toString(taken.getLocalPort()));
             assertThat(outcome.exitCode()).isEqualTo(1);
             assertThat(outcome.answers()).hasSize(7);
             assertThat(outcome.answers().getLast()).startsWith("FAIL  port");
         }
-        Outcome sound = run("", "doctor", "--model", MINI.toString(), "--port", "0");
+        CommandRun sound = CommandRun.of("", "doctor", "--model", MINI.toString(), "--port", "0");
         assertThat(sound.exitCode()).as(sound.toString()).isZero();
-    }
-
-    private static Outcome run(String input, String... args) {
-        return run(input.getBytes(StandardCharsets.UTF_8), Map.of(), args);
-    }
-
-    private static Outcome run(byte[] input, Map<String, String> environment, String... args) {
-        ByteArrayOutputStream out = new ByteArrayOutputStream();
-        ByteArrayOutputStream err = new ByteArrayOutputStream();
-        Console console = new Console(
-                new ByteArrayInputStream(input),
-                new PrintStream(out, false, StandardCharsets.UTF_8),
-                new PrintStream(err, true, StandardCharsets.UTF_8),
-                environment);
-        int exitCode = MillraceCommand.commandLine(console).execute(args);
-        return new Outcome(
-                exitCode, out.toString(StandardCharsets.UTF_8).lines().toList(), err.toString(StandardCharsets.UTF_8));
     }
 }

@@ -87,6 +87,7 @@ class DoctorTest {
         breakAndRestore("config.json", "{}", "model", "config.json");
         breakAndRestore("generation_config.json", "{\"temperature\": \"hot\"}", "model", "temperature");
         breakAndRestore("tokenizer.json", "{}", "tokenizer", "tokenizer.json");
+        breakAndRestore("chat_template.jinja", "{% frobnicate %}", "template", "frobnicate");
     }
 
     @Test
