@@ -101,10 +101,15 @@ final class TextMethods {
             case "capitalize" -> Texts.capitalize(text, budget);
             case "title" -> title(text);
             case "swapcase" -> Texts.convert(text, TextMethods::swapCase, budget);
-            // casefold differs from lower in a few letters only, of which ß is the one to meet.
-            case "casefold" -> Texts.lower(Texts.replaceAll(text, Text.of("ß"), Text.of("ss"), budget), budget);
+            case "casefold" -> caseFold(text);
             default -> Texts.lower(text, budget);
         };
+    }
+
+    /// Differs from small letters in a few letters only, of which these are the ones to meet.
+    private Text caseFold(Text text) {
+        Text lower = Texts.lower(Texts.replaceAll(text, Text.of("ß"), Text.of("ss"), budget), budget);
+        return lower.withCharacters(lower.string().replace('ς', 'σ'));
     }
 
     private static String swapCase(String string) {

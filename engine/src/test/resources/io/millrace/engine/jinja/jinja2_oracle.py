@@ -8,7 +8,7 @@ import json
 import sys
 from datetime import datetime
 
-from jinja2 import nodes
+from jinja2 import nodes, pass_context
 from jinja2.exceptions import TemplateError
 from jinja2.ext import Extension
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -34,12 +34,19 @@ def tojson(x, ensure_ascii=False, indent=None, separators=None, sort_keys=False)
     return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
+@pass_context
+def finalize(context, value):
+    return value
+
+
 def environment(now):
-    # Without the optimizer, a constant expression that fails does so only where it is run.
+    # Without the optimizer, and with a `finalize` that needs the context, constant expressions are computed like all
+    # others: where they are run, and with the same rules.
     env = ImmutableSandboxedEnvironment(
         trim_blocks=True,
         lstrip_blocks=True,
         optimized=False,
+        finalize=finalize,
         extensions=[Generation, "jinja2.ext.loopcontrols"],
     )
     env.filters["tojson"] = tojson
