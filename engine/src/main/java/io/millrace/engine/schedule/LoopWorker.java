@@ -192,7 +192,7 @@ final class LoopWorker {
         SequenceListener listener = sequence.generation().listener();
         while (sequence.hasBlockToExport()) {
             int block = sequence.nextBlockToExport();
-            listener.onBlock(block, copy(sequence.pages()[block]));
+            listener.onBlock(block, sequence.tokensOfBlock(block), copy(sequence.pages()[block]));
         }
         if (sequence.tailIsDue()) {
             sequence.tailIsDone();

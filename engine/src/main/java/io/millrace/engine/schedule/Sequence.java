@@ -84,6 +84,10 @@ final class Sequence {
         return tokens[index];
     }
 
+    int[] tokensOfBlock(int block) {
+        return Arrays.copyOfRange(tokens, block * PAGE, (block + 1) * PAGE);
+    }
+
     /// Tokens there are: given and sampled.
     int known() {
         return known;

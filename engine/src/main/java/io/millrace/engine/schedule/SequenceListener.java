@@ -11,8 +11,9 @@ public interface SequenceListener {
     /// A block became full whose rows were computed here; each block once, ascending.
     ///
     /// @param blockIndex  index in the sequence
+    /// @param tokens      its 64 token ids, given or generated
     /// @param sections    copies of all sections of its page
-    void onBlock(int blockIndex, byte[][] sections);
+    void onBlock(int blockIndex, int[] tokens, byte[][] sections);
 
     /// All given tokens are computed, and no token has been sampled yet.
     ///

@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 class MiniModelLoopTest {
     private static final Path MINI =
             Path.of(System.getProperty("millrace.root")).resolve("models").resolve("mini");
-    private static final int PROMPT = 75;
-    private static final int GENERATED = 62;
+    private static final int PROMPT = 110;
+    private static final int GENERATED = 24;
     private static final int PAGES = 40;
 
     private static LoadedModel model;

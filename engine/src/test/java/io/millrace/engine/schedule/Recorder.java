@@ -29,7 +29,7 @@ final class Recorder implements SequenceListener {
     }
 
     @Override
-    public void onBlock(int blockIndex, byte[][] sections) {
+    public void onBlock(int blockIndex, int[] ids, byte[][] sections) {
         if (!blocks.isEmpty() && blocks.lastKey() != blockIndex - 1) {
             throw new AssertionError("block " + blockIndex + " after " + blocks.lastKey());
         }
