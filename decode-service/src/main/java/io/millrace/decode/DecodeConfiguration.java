@@ -1,0 +1,134 @@
+package io.millrace.decode;
+
+import io.grpc.ServerInterceptor;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.millrace.engine.model.LoadedModel;
+import io.millrace.engine.schedule.EngineLoop;
+import io.millrace.engine.schedule.EngineRole;
+import io.millrace.engine.tokenizer.Tokenizer;
+import io.millrace.rpc.GrpcErrorInterceptor;
+import io.millrace.rpc.KvCacheClientSettings;
+import io.millrace.rpc.generate.CacheChannel;
+import io.millrace.rpc.generate.EngineMeters;
+import io.millrace.rpc.generate.ServedInstance;
+import io.millrace.rpc.generate.SharedCache;
+import java.util.HexFormat;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.event.ApplicationReadyEvent;
+import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
+import org.springframework.grpc.server.GlobalServerInterceptor;
+
+/// Wires model, loop, cache and edge.
+@Configuration(proxyBeanMethods = false)
+class DecodeConfiguration {
+    private static final Logger log = LoggerFactory.getLogger(DecodeConfiguration.class);
+
+    /// A process that runs several services brings its own.
+    ///
+    /// @param checked  only so that wrong settings show before the long work of loading
+    @Bean(destroyMethod = "close")
+    @ConditionalOnMissingBean
+    LoadedModel loadedModel(DecodeSettings checked, ModelSettings model, Environment environment) {
+        return LoadedModel.load(
+                model.folder(),
+                EngineKeys.bind(environment),
+                (what, done, total) -> log.debug("packed {} ({} of {})", what, done, total));
+    }
+
+    @Bean
+    ServedInstance servedInstance(DecodeSettings settings, ModelSettings names, LoadedModel model) {
+        String instance = settings.instance();
+        return new ServedInstance(
+                instance == null ? "decode-" + ProcessHandle.current().pid() : instance, names.name(), model);
+    }
+
+    @Bean(initMethod = "start", destroyMethod = "close")
+    EngineLoop engineLoop(LoadedModel model, DecodeSettings settings, MeterRegistry meters) {
+        EngineLoop loop = new EngineLoop(model, settings.loop(), EngineRole.DECODE);
+        EngineMeters.bind(loop, meters);
+        return loop;
+    }
+
+    @Bean
+    EngineLoopHealthIndicator engineLoopHealthIndicator(EngineLoop loop) {
+        return new EngineLoopHealthIndicator(loop);
+    }
+
+    @Bean(initMethod = "start", destroyMethod = "close")
+    SharedCacheHolder sharedCacheHolder(
+            DecodeSettings settings, ServedInstance served, LoadedModel model, MeterRegistry meters) {
+        KvCacheClientSettings client = KvCacheClientSettings.defaults();
+        String holder = served.instance() + "-" + HexFormat.of().toHexDigits(System.nanoTime());
+        return new SharedCacheHolder(CacheChannel.open("millrace.decode.kv-cache-targets", settings.kvCacheTargets())
+                .map(channel -> new SharedCache(
+                        channel,
+                        holder,
+                        settings.verifyChecksums() ? client : client.withoutChecksums(),
+                        model.layout(),
+                        meters)));
+    }
+
+    @Bean
+    MillraceEndpoint millraceEndpoint(SharedCacheHolder cache) {
+        return new MillraceEndpoint(cache.cache());
+    }
+
+    @Bean
+    @GlobalServerInterceptor
+    ServerInterceptor grpcErrorInterceptor() {
+        return new GrpcErrorInterceptor();
+    }
+
+    @Bean(destroyMethod = "close")
+    ExecutorService grpcExecutor() {
+        return Executors.newThreadPerTaskExecutor(
+                Thread.ofVirtual().name("decode-grpc-", 0).factory());
+    }
+
+    @Bean
+    GrpcServerExecutorProvider grpcServerExecutorProvider(ExecutorService grpcExecutor) {
+        return () -> grpcExecutor;
+    }
+
+    @Bean(destroyMethod = "close")
+    StopConditions stopConditions(ObjectProvider<Tokenizer> shared, ModelSettings model) {
+        Tokenizer given = shared.getIfAvailable();
+        return given == null ? StopConditions.of(model.folder()) : StopConditions.of(given);
+    }
+
+    @Bean
+    DecodeEdge decodeEdge(
+            ServedInstance served,
+            EngineLoop loop,
+            SharedCacheHolder cache,
+            StopConditions stops,
+            ExecutorService grpcExecutor,
+            MeterRegistry meters) {
+        DecodeMeters counts = new DecodeMeters(loop, meters);
+        SequenceImports imports = new SequenceImports(served, cache.cache());
+        var runner = new SequenceRunner(served, loop, imports, stops, counts, grpcExecutor);
+        return new DecodeEdge(served, loop, runner, grpcExecutor);
+    }
+
+    /// The start line; the model's own lines name the kernels and why others declined.
+    @Bean
+    ApplicationListener<ApplicationReadyEvent> readyLine(ServedInstance served, EngineLoop loop) {
+        return event -> log.info(
+                "decode-service {} is ready: model {}, weights {}, kernels {}, pool {} tokens, context {} tokens",
+                served.instance(),
+                served.name(),
+                HexFormat.of().formatHex(served.model().weightsDigest(), 0, 8),
+                served.model().kernels().name(),
+                loop.poolTokens(),
+                loop.contextTokens());
+    }
+}

@@ -1,0 +1,60 @@
+package io.millrace.decode;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.millrace.engine.schedule.LoopSettings;
+import io.millrace.engine.settings.EngineSettings;
+import io.millrace.kernels.KvFormat;
+import io.millrace.kernels.MlaForm;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.StandardEnvironment;
+
+class DecodeSettingsTest {
+
+    private static EngineSettings engine(Map<String, Object> keys) {
+        var environment = new StandardEnvironment();
+        environment.getPropertySources().addFirst(new MapPropertySource("test", keys));
+        return EngineKeys.bind(environment);
+    }
+
+    @Test
+    void defaultsArePinned() {
+        DecodeSettings settings = new Binder(new MapConfigurationPropertySource(Map.of()))
+                .bindOrCreate("millrace.decode", DecodeSettings.class);
+        assertThat(settings.instance()).isNull();
+        assertThat(settings.kvCacheTargets()).isEmpty();
+        assertThat(settings.verifyChecksums()).isTrue();
+        assertThat(settings.loop()).isEqualTo(new LoopSettings(16, 64, 256, 10_000));
+        assertThat(engine(Map.of())).isEqualTo(EngineSettings.defaults());
+    }
+
+    @Test
+    void engineKeysBind() {
+        EngineSettings settings = engine(Map.of(
+                "millrace.kernels.provider", "scalar",
+                "millrace.kernels.mla-form", "naive",
+                "millrace.dsa.top-k", "0",
+                "millrace.kv.format", "f32",
+                "millrace.kv.pool-tokens", "640",
+                "millrace.weights.version", "7"));
+        assertThat(settings.kernels().provider()).isEqualTo("scalar");
+        assertThat(settings.kernels().mlaForm()).isEqualTo(MlaForm.NAIVE);
+        assertThat(settings.dsa().topKOverride()).hasValue(0);
+        assertThat(settings.kv().format()).isEqualTo(KvFormat.F32);
+        assertThat(settings.kv().poolPages()).isEqualTo(10);
+        assertThat(settings.weights().version()).isEqualTo(7);
+    }
+
+    @Test
+    void unknownOrWrongEngineKeysFail() {
+        assertThatThrownBy(() -> engine(Map.of("millrace.kernels.no-such-key", "1")))
+                .hasStackTraceContaining("no-such-key");
+        assertThatThrownBy(() -> engine(Map.of("millrace.kv.pool-tokens", "3")))
+                .hasStackTraceContaining("millrace.kv.pool-tokens: 3");
+    }
+}

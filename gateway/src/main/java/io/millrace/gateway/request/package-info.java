@@ -1,5 +1,0 @@
-/// Request bodies as validated records.
-@NullMarked
-package io.millrace.gateway.request;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,28 @@
+package io.millrace.prefill;
+
+import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Import;
+
+/// prefill-service as a process.
+@SpringBootConfiguration(proxyBeanMethods = false)
+@EnableAutoConfiguration
+@EnableConfigurationProperties({PrefillSettings.class, ModelSettings.class})
+@Import(PrefillConfiguration.class)
+public class PrefillApplication {
+    private static final String CONFIG =
+            "spring.config.location=classpath:/io/millrace/prefill/,optional:file:./,optional:file:./config/";
+
+    public static void main(String[] args) {
+        builder().run(args);
+    }
+
+    /// The application before it runs, for those that start several in one process. A bean of type
+    /// [io.millrace.engine.model.LoadedModel] registered by an initializer is used instead of loading
+    /// one.
+    public static SpringApplicationBuilder builder() {
+        return new SpringApplicationBuilder(PrefillApplication.class).properties(CONFIG);
+    }
+}

@@ -1,0 +1,25 @@
+package io.millrace.prefill;
+
+import io.millrace.engine.schedule.LoopSettings;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/// `millrace.prefill.*`.
+///
+/// @param instance         name of this instance; host and process where it is not given
+/// @param kvCacheTargets   gRPC target of the prefix cache; none computes everything
+/// @param schedule         limits of the engine loop
+/// @param verifyChecksums  whether fetched blocks are checked; a test hook, never off in service
+@ConfigurationProperties(prefix = "millrace.prefill", ignoreUnknownFields = false)
+public record PrefillSettings(
+        @Nullable String instance,
+        @DefaultValue List<String> kvCacheTargets,
+        @Nullable LoopSettings schedule,
+        @DefaultValue("true") boolean verifyChecksums) {
+
+    LoopSettings loop() {
+        return schedule == null ? LoopSettings.defaults() : schedule;
+    }
+}
