@@ -193,7 +193,7 @@ class TaskAccuracyTest {
         private final CompletableFuture<List<Integer>> ids = new CompletableFuture<>();
 
         @Override
-        public void onBlock(int blockIndex, byte[][] sections) {}
+        public void onBlock(int blockIndex, int[] tokens, byte[][] sections) {}
 
         @Override
         public void onTail(int tokens, byte[][] sections, float[] boundaryState) {}
