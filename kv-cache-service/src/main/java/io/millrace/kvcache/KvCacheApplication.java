@@ -12,6 +12,8 @@ import org.springframework.context.annotation.Import;
 @EnableConfigurationProperties(KvCacheSettings.class)
 @Import(KvCacheConfiguration.class)
 public class KvCacheApplication {
+    private static final String SETTINGS_LOCATIONS =
+            "classpath:/io/millrace/kvcache/,optional:file:./,optional:file:./config/";
 
     public static void main(String[] args) {
         builder().run(args);
@@ -22,7 +24,6 @@ public class KvCacheApplication {
     /// several services fit on one class path.
     public static SpringApplicationBuilder builder() {
         return new SpringApplicationBuilder(KvCacheApplication.class)
-                .properties(
-                        "spring.config.location=classpath:/io/millrace/kvcache/,optional:file:./,optional:file:./config/");
+                .properties("spring.config.location=" + SETTINGS_LOCATIONS);
     }
 }

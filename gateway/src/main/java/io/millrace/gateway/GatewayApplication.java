@@ -1,0 +1,21 @@
+package io.millrace.gateway;
+
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.webmvc.autoconfigure.error.ErrorMvcAutoConfiguration;
+
+/// The gateway as a process.
+@SpringBootApplication(exclude = ErrorMvcAutoConfiguration.class)
+public class GatewayApplication {
+    private static final String CONFIG =
+            "spring.config.location=classpath:/io/millrace/gateway/,optional:file:./,optional:file:./config/";
+
+    public static void main(String[] args) {
+        builder().run(args);
+    }
+
+    /// The application before it runs, for those that start several in one process.
+    public static SpringApplicationBuilder builder() {
+        return new SpringApplicationBuilder(GatewayApplication.class).properties(CONFIG);
+    }
+}

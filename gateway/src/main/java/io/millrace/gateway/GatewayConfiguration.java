@@ -1,0 +1,98 @@
+package io.millrace.gateway;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import io.millrace.gateway.connection.ConnectorSetup;
+import io.millrace.gateway.generation.Admission;
+import io.millrace.gateway.generation.ChoicePlanner;
+import io.millrace.gateway.generation.GenerationMetrics;
+import io.millrace.gateway.generation.GenerationService;
+import io.millrace.gateway.generation.GenerationSettings;
+import io.millrace.gateway.router.LeaseReleaser;
+import io.millrace.gateway.router.Router;
+import io.millrace.gateway.served.ServedModel;
+import io.millrace.gateway.served.ServedModelLoader;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/// The gateway's parts. A process that runs several services brings its own [ServedModel].
+@Configuration(proxyBeanMethods = false)
+@EnableConfigurationProperties({GatewayProperties.class, ModelProperties.class})
+class GatewayConfiguration {
+    @Bean
+    @ConditionalOnMissingBean
+    ServedModel servedModel(ModelProperties properties) {
+        Path path = properties.path();
+        if (path == null) {
+            throw new IllegalArgumentException("millrace.model.path: missing (expected: a model folder)");
+        }
+        return ServedModelLoader.load(path, properties.servedName());
+    }
+
+    @Bean(initMethod = "start")
+    Router router(GatewayProperties properties) {
+        return new Router(new Router.Settings(
+                properties.prefillTargets(),
+                properties.decodeTargets(),
+                properties.smallPromptTokens(),
+                properties.describeInterval(),
+                properties.describeTimeout()));
+    }
+
+    @Bean
+    LeaseReleaser leaseReleaser(GatewayProperties properties) {
+        return new LeaseReleaser(properties.kvCacheTargets());
+    }
+
+    @Bean
+    Admission admission(GatewayProperties properties, MeterRegistry meters) {
+        GatewayProperties.Limits limits = properties.limits();
+        return new Admission(limits.maxRunningChoices(), limits.maxWaitingRequests(), limits.maxWait(), meters);
+    }
+
+    @Bean
+    ChoicePlanner choicePlanner(ServedModel model, Router router) {
+        return new ChoicePlanner(model, router, new SecureRandom());
+    }
+
+    @Bean
+    GenerationService generationService(
+            ServedModel model,
+            Router router,
+            LeaseReleaser releaser,
+            Admission admission,
+            GatewayProperties properties,
+            MeterRegistry meters) {
+        GatewayProperties.Retries retries = properties.retries();
+        return new GenerationService(
+                model.tokenizer(),
+                router,
+                releaser,
+                admission,
+                new GenerationSettings(
+                        properties.limits().requestTimeout(),
+                        retries.prefillAttempts(),
+                        retries.decodeAttempts(),
+                        retries.resumeWait()),
+                new GenerationMetrics(meters, model.name()));
+    }
+
+    @Bean
+    HealthIndicator decodeHealthIndicator(Router router) {
+        return () -> router.isReady()
+                ? Health.up().build()
+                : Health.outOfService()
+                        .withDetail("reason", "no decode instance is available")
+                        .build();
+    }
+
+    @Bean
+    ConnectorSetup connectorSetup() {
+        return new ConnectorSetup();
+    }
+}

@@ -1,0 +1,70 @@
+package io.millrace.gateway;
+
+import jakarta.validation.Valid;
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.NotEmpty;
+import java.time.Duration;
+import java.util.List;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.unit.DataSize;
+import org.springframework.validation.annotation.Validated;
+
+/// `millrace.gateway.*`.
+///
+/// @param prefillTargets     gRPC targets; `dns:///` is resolved again and again; none: decode computes
+///                           all prompts
+/// @param decodeTargets      gRPC targets
+/// @param kvCacheTargets     gRPC targets, to release leases of failed requests; none: they run out by
+///                           themselves
+/// @param smallPromptTokens  prompts of at most this many tokens are computed by decode itself; 0: none
+/// @param describeInterval   how often instances are asked who they are
+/// @param describeTimeout    how long one has to answer that
+@Validated
+@ConfigurationProperties(prefix = "millrace.gateway", ignoreUnknownFields = false)
+public record GatewayProperties(
+        @DefaultValue("static://localhost:9101") List<String> prefillTargets,
+        @NotEmpty @DefaultValue("static://localhost:9102") List<String> decodeTargets,
+        @DefaultValue("static://localhost:9103") List<String> kvCacheTargets,
+        @Min(0) @DefaultValue("0") int smallPromptTokens,
+        @DefaultValue("1s") Duration describeInterval,
+        @DefaultValue("1s") Duration describeTimeout,
+        @Valid @DefaultValue Limits limits,
+        @Valid @DefaultValue Retries retries) {
+
+    /// `millrace.gateway.limits.*`.
+    ///
+    /// @param maxRunningChoices    choices generated at a time; a request with `n` counts n times
+    /// @param maxWaitingRequests   requests that wait for their turn
+    /// @param maxWait              how long one waits before it is refused
+    /// @param maxChoices           largest `n`
+    /// @param maxBodySize          largest request body
+    /// @param requestTimeout       from admission to the last token
+    /// @param keepAliveInterval    a stream without tokens for this long gets a comment
+    public record Limits(
+            @Min(1) @DefaultValue("256") int maxRunningChoices,
+            @Min(0) @DefaultValue("256") int maxWaitingRequests,
+            @DefaultValue("30s") Duration maxWait,
+            @Min(1) @Max(128) @DefaultValue("16") int maxChoices,
+            @DefaultValue("8MB") DataSize maxBodySize,
+            @DefaultValue("10m") Duration requestTimeout,
+            @DefaultValue("15s") Duration keepAliveInterval) {
+        public Limits {
+            if (maxChoices > maxRunningChoices) {
+                throw new IllegalArgumentException("max-choices: " + maxChoices
+                        + " (expected: at most max-running-choices=" + maxRunningChoices + ")");
+            }
+        }
+    }
+
+    /// `millrace.gateway.retries.*`.
+    ///
+    /// @param prefillAttempts  instances asked to compute a prompt before decode does it itself
+    /// @param decodeAttempts   decode calls of one choice
+    /// @param resumeWait       how long a stream whose decode died waits for another instance
+    public record Retries(
+            @Min(1) @DefaultValue("2") int prefillAttempts,
+            @Min(1) @DefaultValue("3") int decodeAttempts,
+            @DefaultValue("5s") Duration resumeWait) {}
+}

@@ -1,0 +1,55 @@
+package io.millrace.gateway.connection;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import org.apache.tomcat.util.net.SocketWrapperBase;
+import org.jspecify.annotations.Nullable;
+
+/// The connection of the request being handled. A handler that waits for tokens asks from time to time
+/// whether anybody
+/// is still there: HTTP/1.1 tells nobody that a client hung up until something is written, and a
+/// non-streaming answer
+/// writes nothing before its end.
+///
+/// Not thread-safe: only the request's own thread may ask, as only then nobody else reads the socket. A
+/// client that
+/// shuts down its sending side counts as gone.
+public final class ClientConnection {
+    static final ScopedValue<SocketWrapperBase<?>> CURRENT = ScopedValue.newInstance();
+
+    private final @Nullable SocketWrapperBase<?> socket;
+    private boolean readable = true;
+    private boolean open = true;
+
+    private ClientConnection(@Nullable SocketWrapperBase<?> socket) {
+        this.socket = socket;
+    }
+
+    /// The connection behind the current thread's request; outside a request one that always counts as
+    /// open.
+    public static ClientConnection current() {
+        return new ClientConnection(CURRENT.isBound() ? CURRENT.get() : null);
+    }
+
+    /// False once the client is known to be gone.
+    public boolean isOpen() {
+        if (socket == null || !open || !readable) {
+            return open;
+        }
+        ByteBuffer peeked = ByteBuffer.allocate(1);
+        try {
+            int count = socket.read(false, peeked);
+            if (count < 0) {
+                open = false;
+            } else if (count > 0) {
+                // The next request of a pipelining client: given back, and from here on only a failed write tells.
+                peeked.flip();
+                socket.unRead(peeked);
+                readable = false;
+            }
+        } catch (IOException _) {
+            open = false;
+        }
+        return open;
+    }
+}

@@ -1,0 +1,20 @@
+package io.millrace.gateway.connection;
+
+import io.millrace.gateway.error.JsonErrorReportValve;
+import org.apache.catalina.core.StandardHost;
+import org.springframework.boot.tomcat.servlet.TomcatServletWebServerFactory;
+import org.springframework.boot.web.server.WebServerFactoryCustomizer;
+
+/// Sets Tomcat up for the gateway: the connector that sees hang-ups, and JSON for errors no route
+/// answers.
+public final class ConnectorSetup implements WebServerFactoryCustomizer<TomcatServletWebServerFactory> {
+    @Override
+    public void customize(TomcatServletWebServerFactory factory) {
+        factory.setProtocol(ObservedHttp11Protocol.class.getName());
+        factory.addContextCustomizers(context -> {
+            if (context.getParent() instanceof StandardHost host) {
+                host.setErrorReportValveClass(JsonErrorReportValve.class.getName());
+            }
+        });
+    }
+}

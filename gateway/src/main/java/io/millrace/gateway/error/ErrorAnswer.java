@@ -1,0 +1,45 @@
+package io.millrace.gateway.error;
+
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.json.JsonMapper;
+
+/// The one translator from errors to HTTP: status, seconds to wait, and the body
+/// `{"error":{"message","type","param","code"}}`, which is the same inside a stream.
+///
+/// @param retryAfterSeconds  value of the Retry-After header, 0 for none
+public record ErrorAnswer(
+        int status, String code, String message, @Nullable String param, long retryAfterSeconds) {
+    private static final JsonMapper MAPPER = JsonMapper.shared();
+
+    public static ErrorAnswer of(MillraceException error) {
+        ErrorCode code = error.code();
+        int status = code.httpStatus();
+        long retryAfter = status == 429 || status == 503 ? Math.max(1, (error.retryAfterMillis() + 999) / 1000) : 0;
+        String message = code == ErrorCode.INTERNAL ? "Internal error." : String.valueOf(error.getMessage());
+        return new ErrorAnswer(status, code.wireName(), message, error.param().orElse(null), retryAfter);
+    }
+
+    /// OpenAI's name for this class of errors.
+    public String type() {
+        return switch (status) {
+            case 401 -> "authentication_error";
+            case 403 -> "permission_error";
+            case 429 -> "rate_limit_error";
+            case 503 -> "overloaded_error";
+            default -> status < 500 ? "invalid_request_error" : "server_error";
+        };
+    }
+
+    public String json() {
+        Map<String, @Nullable Object> error = new LinkedHashMap<>();
+        error.put("message", message);
+        error.put("type", type());
+        error.put("param", param);
+        error.put("code", code);
+        return MAPPER.writeValueAsString(Map.of("error", error));
+    }
+}

@@ -1,0 +1,136 @@
+package io.millrace.gateway.generation;
+
+import com.google.protobuf.ByteString;
+import io.grpc.Context;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import io.millrace.gateway.generation.PrefillLeg.Prefilled;
+import io.millrace.gateway.router.Router;
+import io.millrace.gateway.router.ServingInstance;
+import io.millrace.proto.v1.DecodeRequest;
+import io.millrace.proto.v1.DecodeServiceGrpc;
+import io.millrace.proto.v1.GenerateEvent;
+import io.millrace.rpc.Leg;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/// Streams a choice from a decode instance. When the instance fails, the stream goes on at another, or
+/// at the same one
+/// once it is back, from the prompt and the tokens generated so far; the receiver sees neither gap nor
+/// repeat.
+record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics metrics) {
+    private static final Logger log = LoggerFactory.getLogger(DecodeLeg.class);
+    private static final long MIN_PAUSE_MILLIS = 50;
+    private static final long MAX_PAUSE_MILLIS = 1000;
+
+    /// Takes the events of a choice, each once and in order.
+    interface Receiver {
+        void accept(GenerateEvent event, ServingInstance from);
+    }
+
+    void stream(ChoiceState state, @Nullable Prefilled prefilled, Receiver receiver) {
+        Prefilled handedOver = prefilled;
+        Set<ServingInstance> failed = new HashSet<>();
+        for (int tries = 1; ; tries++) {
+            ServingInstance instance = choose(state, handedOver, failed);
+            try (ServingInstance.Call _ = instance.begin()) {
+                stream(state, handedOver, instance, receiver);
+                return;
+            } catch (StatusRuntimeException e) {
+                ChoiceState.requireWanted();
+                failed.add(instance);
+                switch (CallFailure.of(e, Leg.DECODE)) {
+                    case CallFailure.Final last -> throw last.error();
+                    case CallFailure.Busy busy -> afterBusy(state, tries, handedOver, busy.error());
+                    case CallFailure.Broken broken -> {
+                        log.warn(
+                                "decode by {} failed: {}",
+                                instance.name(),
+                                e.getStatus().getCode());
+                        handedOver = null;
+                        afterBreak(state, tries, instance, broken.error());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Before the first token the client learns at once that all instances are full. Later the stream
+    /// waits its turn.
+    private void afterBusy(ChoiceState state, int tries, @Nullable Prefilled handedOver, MillraceException error) {
+        if (state.cursor().count() > 0 && tries < settings.decodeAttempts()) {
+            ChoiceState.pause(Math.clamp(error.retryAfterMillis(), MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS));
+        } else if (tries >= Math.min(settings.decodeAttempts(), router.decodeCount(namespace(handedOver)))) {
+            throw error;
+        }
+    }
+
+    private void afterBreak(ChoiceState state, int tries, ServingInstance instance, MillraceException error) {
+        if (error.code() == ErrorCode.DECODE_UNAVAILABLE || error.code() == ErrorCode.SHUTTING_DOWN) {
+            instance.lost();
+        }
+        if (tries >= settings.decodeAttempts()) {
+            throw error;
+        }
+        state.releaseLeases();
+        state.nextAttempt();
+        metrics.decodeResumed();
+    }
+
+    /// A stream that already showed tokens waits a while for an instance to come back; any other fails
+    /// at once.
+    private ServingInstance choose(ChoiceState state, @Nullable Prefilled handedOver, Set<ServingInstance> failed) {
+        long waitedSince = System.nanoTime();
+        while (true) {
+            try {
+                return router.decodeFor(namespace(handedOver), failed);
+            } catch (MillraceException e) {
+                boolean patient = state.cursor().count() > 0
+                        && System.nanoTime() - waitedSince
+                                < settings.resumeWait().toNanos();
+                if (!patient) {
+                    throw e;
+                }
+                ChoiceState.pause(MIN_PAUSE_MILLIS);
+            }
+        }
+    }
+
+    private static @Nullable ByteString namespace(@Nullable Prefilled prefilled) {
+        return prefilled == null ? null : prefilled.reply().getNamespace();
+    }
+
+    private void stream(ChoiceState state, @Nullable Prefilled prefilled, ServingInstance instance, Receiver receiver) {
+        DecodeRequest.Builder request = DecodeRequest.newBuilder().setRequest(state.request());
+        Optional.ofNullable(prefilled).ifPresent(known -> request.setPrefill(known.reply()));
+        long millisLeft = state.millisLeft();
+        Context.CancellableContext call = Context.current().withCancellation();
+        Context outer = call.attach();
+        try {
+            Iterator<GenerateEvent> events = DecodeServiceGrpc.newBlockingStub(instance.channel())
+                    .withDeadlineAfter(millisLeft, TimeUnit.MILLISECONDS)
+                    .generate(request.build());
+            while (events.hasNext()) {
+                GenerateEvent event = events.next();
+                receiver.accept(event, instance);
+                if (event.hasFinish()) {
+                    return;
+                }
+            }
+            throw Status.DATA_LOSS
+                    .withDescription("the stream ended without a finish")
+                    .asRuntimeException();
+        } finally {
+            call.detach(outer);
+            call.cancel(null);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package io.millrace.gateway.generation;
+
+import io.grpc.StatusRuntimeException;
+import io.millrace.engine.error.MillraceException;
+import io.millrace.gateway.router.Router;
+import io.millrace.gateway.router.ServingInstance;
+import io.millrace.proto.v1.PrefillReply;
+import io.millrace.proto.v1.PrefillServiceGrpc;
+import io.millrace.rpc.Leg;
+import java.util.HashSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/// Has the prompt computed by a prefill instance, another one when that fails. When none can, the
+/// answer is empty and
+/// decode computes the prompt itself; only when all are merely full the request is refused.
+record PrefillLeg(Router router, GenerationSettings settings, GenerationMetrics metrics) {
+    private static final Logger log = LoggerFactory.getLogger(PrefillLeg.class);
+
+    /// A computed prompt.
+    record Prefilled(PrefillReply reply, ServingInstance instance) {}
+
+    Optional<Prefilled> call(ChoiceState state) {
+        int promptTokens = state.request().getPromptIdsCount();
+        Set<ServingInstance> failed = new HashSet<>();
+        MillraceException lastError = null;
+        boolean allBusy = true;
+        for (int tries = 0; tries < settings.prefillAttempts(); tries++) {
+            Optional<ServingInstance> chosen = router.prefillFor(promptTokens, failed);
+            if (chosen.isEmpty()) {
+                break;
+            }
+            ServingInstance instance = chosen.get();
+            try {
+                return Optional.of(new Prefilled(call(state, instance), instance));
+            } catch (StatusRuntimeException e) {
+                ChoiceState.requireWanted();
+                state.releaseLeases();
+                state.nextAttempt();
+                failed.add(instance);
+                CallFailure failure = CallFailure.of(e, Leg.PREFILL);
+                lastError = failure.error();
+                switch (failure) {
+                    case CallFailure.Final last -> throw last.error();
+                    case CallFailure.Busy _ -> {}
+                    case CallFailure.Broken _ -> {
+                        allBusy = false;
+                        log.warn(
+                                "prefill by {} failed: {}",
+                                instance.name(),
+                                e.getStatus().getCode());
+                    }
+                }
+            }
+        }
+        return withoutPrefill(promptTokens, allBusy ? lastError : null);
+    }
+
+    private Optional<Prefilled> withoutPrefill(int promptTokens, @Nullable MillraceException busy) {
+        if (busy != null) {
+            throw busy;
+        }
+        if (!router.isSmall(promptTokens)) {
+            metrics.prefillFellBack();
+        }
+        return Optional.empty();
+    }
+
+    private PrefillReply call(ChoiceState state, ServingInstance instance) {
+        try (ServingInstance.Call _ = instance.begin()) {
+            state.leaseOpened();
+            return PrefillServiceGrpc.newBlockingStub(instance.channel())
+                    .withDeadlineAfter(state.millisLeft(), TimeUnit.MILLISECONDS)
+                    .prefill(state.request());
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package io.millrace.gateway.route;
+
+import io.millrace.gateway.generation.Generation;
+import jakarta.servlet.ServletRequest;
+import java.util.UUID;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.springframework.web.servlet.function.ServerRequest;
+
+/// One HTTP request on its way through the gateway: its ids, what it runs, what became of it.
+final class Exchange {
+    private static final String ATTRIBUTE = Exchange.class.getName();
+    private static final Pattern CLIENT_ID = Pattern.compile("[A-Za-z0-9._:-]{1,128}");
+
+    private final String clientId;
+    private final String internalId = UUID.randomUUID().toString().replace("-", "");
+    private final long startNanos = System.nanoTime();
+    private @Nullable Generation generation;
+    private String outcome = "";
+
+    private Exchange(String clientId) {
+        this.clientId = clientId;
+    }
+
+    /// Begins an exchange.
+    ///
+    /// @param requestedId  the client's X-Request-Id: taken over if it is harmless
+    static Exchange begin(ServletRequest request, @Nullable String requestedId) {
+        String clientId = requestedId != null && CLIENT_ID.matcher(requestedId).matches()
+                ? requestedId
+                : UUID.randomUUID().toString();
+        Exchange exchange = new Exchange(clientId);
+        request.setAttribute(ATTRIBUTE, exchange);
+        return exchange;
+    }
+
+    static Exchange of(ServerRequest request) {
+        if (request.servletRequest().getAttribute(ATTRIBUTE) instanceof Exchange exchange) {
+            return exchange;
+        }
+        throw new IllegalStateException("exchange: missing (expected: begun by the servlet filter)");
+    }
+
+    /// The id the client knows.
+    String clientId() {
+        return clientId;
+    }
+
+    /// Unique whatever clients send: names leases.
+    String internalId() {
+        return internalId;
+    }
+
+    long elapsedMillis() {
+        return (System.nanoTime() - startNanos) / 1_000_000;
+    }
+
+    void running(Generation started) {
+        generation = started;
+    }
+
+    boolean hasGeneration() {
+        return generation != null;
+    }
+
+    /// One clause for the log: counts and names, never text of a prompt or an answer.
+    void outcome(String clause) {
+        outcome = clause;
+    }
+
+    String outcome() {
+        return outcome;
+    }
+
+    /// Ends whatever still runs.
+    void end() {
+        if (generation != null) {
+            generation.close();
+        }
+    }
+}

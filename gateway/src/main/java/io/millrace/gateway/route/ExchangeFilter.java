@@ -1,0 +1,41 @@
+package io.millrace.gateway.route;
+
+import jakarta.servlet.Filter;
+import jakarta.servlet.FilterChain;
+import jakarta.servlet.ServletException;
+import jakarta.servlet.ServletRequest;
+import jakarta.servlet.ServletResponse;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/// Gives each request its id, sees to it that nothing of it runs on when it is over, and logs one line.
+final class ExchangeFilter implements Filter {
+    static final String REQUEST_ID = "X-Request-Id";
+    private static final Logger log = LoggerFactory.getLogger(ExchangeFilter.class);
+
+    @Override
+    public void doFilter(ServletRequest request, ServletResponse response, FilterChain chain)
+            throws IOException, ServletException {
+        HttpServletRequest http = (HttpServletRequest) request;
+        HttpServletResponse answer = (HttpServletResponse) response;
+        Exchange exchange = Exchange.begin(http, http.getHeader(REQUEST_ID));
+        answer.setHeader(REQUEST_ID, exchange.clientId());
+        try {
+            chain.doFilter(request, response);
+        } finally {
+            exchange.end();
+            if (exchange.hasGeneration() || answer.getStatus() >= 500) {
+                log.info(
+                        "request {} ({}): {} after {} ms{}",
+                        exchange.clientId(),
+                        exchange.internalId(),
+                        answer.getStatus(),
+                        exchange.elapsedMillis(),
+                        exchange.outcome());
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package io.millrace.gateway.route;
+
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import io.millrace.gateway.error.ErrorAnswer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.springframework.cloud.gateway.server.mvc.handler.GatewayRouterFunctions;
+import org.springframework.http.HttpMethod;
+import org.springframework.http.server.PathContainer;
+import org.springframework.web.servlet.function.HandlerFilterFunction;
+import org.springframework.web.servlet.function.HandlerFunction;
+import org.springframework.web.servlet.function.RequestPredicates;
+import org.springframework.web.servlet.function.RouterFunction;
+import org.springframework.web.servlet.function.ServerRequest;
+import org.springframework.web.servlet.function.ServerResponse;
+import org.springframework.web.util.pattern.PathPattern;
+import org.springframework.web.util.pattern.PathPatternParser;
+
+/// All endpoints as gateway routes. The last route takes what no other does, so filters see every
+/// request there is, and
+/// a wrong path or method is answered in the same shape as any other error.
+public final class GatewayRoutes {
+    private final List<Endpoint> endpoints;
+    private final List<HandlerFilterFunction<ServerResponse, ServerResponse>> filters;
+
+    private record Endpoint(String id, HttpMethod method, PathPattern path, HandlerFunction<ServerResponse> handler) {
+        static Endpoint of(HttpMethod method, String path, HandlerFunction<ServerResponse> handler) {
+            String id = path.substring(1).replace("/{*id}", "-one").replace('/', '-');
+            return new Endpoint(id, method, PathPatternParser.defaultInstance.parse(path), handler);
+        }
+    }
+
+    /// @param filters  run before every handler, in order, for every request
+    GatewayRoutes(
+            ChatHandler chat,
+            CompletionHandler completion,
+            ModelHandler models,
+            TokenizeHandler tokens,
+            List<HandlerFilterFunction<ServerResponse, ServerResponse>> filters) {
+        this.endpoints = List.of(
+                Endpoint.of(HttpMethod.POST, "/v1/chat/completions", chat::chat),
+                Endpoint.of(HttpMethod.POST, "/v1/completions", completion::complete),
+                Endpoint.of(HttpMethod.POST, "/inference", chat::inference),
+                Endpoint.of(HttpMethod.GET, "/v1/models", models::list),
+                Endpoint.of(HttpMethod.GET, "/v1/models/{*id}", models::one),
+                Endpoint.of(HttpMethod.POST, "/tokenize", tokens::tokenize),
+                Endpoint.of(HttpMethod.POST, "/detokenize", tokens::detokenize),
+                Endpoint.of(HttpMethod.GET, "/health", models::health));
+        this.filters = List.copyOf(filters);
+    }
+
+    /// The routes, in order.
+    public RouterFunction<ServerResponse> routes() {
+        List<RouterFunction<ServerResponse>> routes = new ArrayList<>();
+        for (Endpoint endpoint : endpoints) {
+            String pattern = endpoint.path().getPatternString();
+            routes.add(filtered(GatewayRouterFunctions.route(endpoint.id())
+                    .route(
+                            RequestPredicates.method(endpoint.method()).and(RequestPredicates.path(pattern)),
+                            endpoint.handler())
+                    .build()));
+        }
+        routes.add(filtered(GatewayRouterFunctions.route("unknown")
+                .route(RequestPredicates.all(), this::refuse)
+                .build()));
+        return routes.stream().reduce(RouterFunction::and).orElseThrow();
+    }
+
+    private RouterFunction<ServerResponse> filtered(RouterFunction<ServerResponse> route) {
+        RouterFunction<ServerResponse> filtered = route;
+        for (HandlerFilterFunction<ServerResponse, ServerResponse> filter : filters.reversed()) {
+            filtered = filtered.filter(filter);
+        }
+        return filtered.filter(new ErrorTranslation());
+    }
+
+    private ServerResponse refuse(ServerRequest request) {
+        PathContainer path = request.requestPath().pathWithinApplication();
+        Set<String> allowed = new TreeSet<>();
+        for (Endpoint endpoint : endpoints) {
+            if (endpoint.path().matches(path)) {
+                allowed.add(endpoint.method().name());
+            }
+        }
+        if (allowed.isEmpty()) {
+            throw new MillraceException(ErrorCode.ROUTE_NOT_FOUND, "There is no such route.");
+        }
+        String methods = String.join(", ", allowed);
+        MillraceException error = new MillraceException(
+                ErrorCode.METHOD_NOT_ALLOWED, "HTTP method: not allowed here (expected: " + methods + ")");
+        return Answers.write(
+                ServerResponse.status(error.code().httpStatus()).header("Allow", methods),
+                ErrorAnswer.of(error).json());
+    }
+}

@@ -1,0 +1,58 @@
+package io.millrace.gateway.route;
+
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import io.millrace.gateway.json.JsonFields;
+import io.millrace.gateway.json.StrictJson;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+import org.springframework.http.InvalidMediaTypeException;
+import org.springframework.http.MediaType;
+import org.springframework.web.servlet.function.ServerRequest;
+
+/// Reads request bodies: JSON in UTF-8 of a bounded size.
+///
+/// @param maxBytes  largest body
+record JsonBody(int maxBytes) {
+
+    JsonFields read(ServerRequest request) {
+        requireJson(request);
+        if (request.servletRequest().getContentLengthLong() > maxBytes) {
+            throw tooLarge();
+        }
+        byte[] bytes;
+        try {
+            bytes = request.servletRequest().getInputStream().readNBytes(maxBytes + 1);
+        } catch (IOException e) {
+            throw new MillraceException(ErrorCode.CANCELLED, "The request body did not arrive.", e);
+        }
+        if (bytes.length > maxBytes) {
+            throw tooLarge();
+        }
+        return JsonFields.of(StrictJson.readObject(bytes));
+    }
+
+    private static void requireJson(ServerRequest request) {
+        Optional<MediaType> type;
+        try {
+            type = request.headers().contentType();
+        } catch (InvalidMediaTypeException _) {
+            type = Optional.empty();
+        }
+        boolean json = type.isPresent()
+                && type.get().equalsTypeAndSubtype(MediaType.APPLICATION_JSON)
+                && (type.get().getCharset() == null
+                        || StandardCharsets.UTF_8.equals(type.get().getCharset()));
+        if (!json) {
+            throw new MillraceException(
+                    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+                    "Content-Type: unsupported (expected: application/json in UTF-8)");
+        }
+    }
+
+    private MillraceException tooLarge() {
+        return new MillraceException(
+                ErrorCode.BODY_TOO_LARGE, "The request body is larger than the limit of " + maxBytes + " bytes.");
+    }
+}

@@ -1,0 +1,47 @@
+package io.millrace.gateway.route;
+
+import io.millrace.gateway.GatewayProperties;
+import io.millrace.gateway.generation.ChoicePlanner;
+import io.millrace.gateway.generation.GenerationService;
+import io.millrace.gateway.router.Router;
+import io.millrace.gateway.served.ServedModel;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.web.servlet.FilterRegistrationBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.Ordered;
+import org.springframework.web.servlet.function.HandlerFilterFunction;
+import org.springframework.web.servlet.function.RouterFunction;
+import org.springframework.web.servlet.function.ServerResponse;
+
+/// The routes as Spring sees them. Every bean that is a handler filter runs before all of them.
+@Configuration(proxyBeanMethods = false)
+class RouteConfiguration {
+    @Bean
+    RouterFunction<ServerResponse> gatewayRoutes(
+            ServedModel model,
+            ChoicePlanner planner,
+            Router router,
+            GenerationService service,
+            GatewayProperties properties,
+            ObjectProvider<HandlerFilterFunction<ServerResponse, ServerResponse>> filters) {
+        GatewayProperties.Limits limits = properties.limits();
+        GenerationResponder responder = new GenerationResponder(service, limits.keepAliveInterval());
+        JsonBody body = new JsonBody(Math.toIntExact(limits.maxBodySize().toBytes()));
+        int maxChoices = limits.maxChoices();
+        return new GatewayRoutes(
+                        new ChatHandler(model, planner, responder, body, maxChoices),
+                        new CompletionHandler(model, planner, responder, body, maxChoices),
+                        new ModelHandler(model, planner, router),
+                        new TokenizeHandler(model, planner, body),
+                        filters.orderedStream().toList())
+                .routes();
+    }
+
+    @Bean
+    FilterRegistrationBean<ExchangeFilter> exchangeFilter() {
+        FilterRegistrationBean<ExchangeFilter> registration = new FilterRegistrationBean<>(new ExchangeFilter());
+        registration.setOrder(Ordered.HIGHEST_PRECEDENCE);
+        return registration;
+    }
+}

@@ -1,0 +1,62 @@
+package io.millrace.gateway.route;
+
+import io.millrace.engine.chat.ChatInput;
+import io.millrace.engine.tokenizer.Tokenizer;
+import io.millrace.gateway.generation.ChoicePlanner;
+import io.millrace.gateway.json.JsonFields;
+import io.millrace.gateway.request.TokenizeRequest;
+import io.millrace.gateway.served.ServedModel;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.springframework.web.servlet.function.ServerRequest;
+import org.springframework.web.servlet.function.ServerResponse;
+import tools.jackson.databind.json.JsonMapper;
+
+/// `POST /tokenize` and `POST /detokenize`, as vLLM answers them.
+record TokenizeHandler(ServedModel model, ChoicePlanner planner, JsonBody body) {
+
+    ServerResponse tokenize(ServerRequest request) {
+        return switch (TokenizeRequest.read(body.read(request))) {
+            case TokenizeRequest.Text text -> {
+                model.requireNamed(text.model());
+                yield answer(model.tokenizer().encode(text.prompt()), text.withTokenTexts());
+            }
+            case TokenizeRequest.Chat chat -> {
+                model.requireNamed(chat.model());
+                ChatInput input = ServedModel.chatInput(
+                        chat.messages(),
+                        chat.tools(),
+                        chat.rendering().generationPromptAdded(),
+                        chat.rendering().templateArguments());
+                yield answer(model.chatPrompt(input), chat.withTokenTexts());
+            }
+        };
+    }
+
+    private ServerResponse answer(int[] ids, boolean withTokenTexts) {
+        Map<String, @Nullable Object> fields = new LinkedHashMap<>();
+        fields.put("count", ids.length);
+        fields.put("max_model_len", planner.contextTokens());
+        fields.put("tokens", ids);
+        fields.put("token_strs", withTokenTexts ? texts(ids) : null);
+        return Answers.json(JsonMapper.shared().writeValueAsString(fields));
+    }
+
+    private List<String> texts(int[] ids) {
+        Tokenizer tokenizer = model.tokenizer();
+        return Arrays.stream(ids).mapToObj(tokenizer::token).toList();
+    }
+
+    ServerResponse detokenize(ServerRequest request) {
+        JsonFields fields = body.read(request);
+        TokenizeRequest.Ids ids =
+                TokenizeRequest.readIds(fields, model.tokenizer().vocabSize());
+        model.requireNamed(ids.model());
+        int[] tokens = ids.ids().stream().mapToInt(Integer::intValue).toArray();
+        String text = model.tokenizer().decode(tokens, false);
+        return Answers.json(JsonMapper.shared().writeValueAsString(Map.of("prompt", text)));
+    }
+}

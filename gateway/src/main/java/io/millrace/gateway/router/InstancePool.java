@@ -1,0 +1,132 @@
+package io.millrace.gateway.router;
+
+import io.grpc.Channel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.millrace.proto.v1.DescribeResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/// All instances of one service. Targets are resolved and every instance asked to describe itself again
+/// and again; one
+/// that does not answer gets no calls until it does.
+final class InstancePool {
+    private static final Logger log = LoggerFactory.getLogger(InstancePool.class);
+
+    private static final int TOLERATED_MISSES = 3;
+
+    private final String service;
+    private final List<String> targets;
+    private final Describe describe;
+    private final Duration timeout;
+    private final Map<String, ServingInstance> instances = new ConcurrentHashMap<>();
+    private final AtomicLong refreshes = new AtomicLong();
+    private boolean closed;
+
+    /// The service's own Describe call.
+    interface Describe {
+        DescribeResponse call(Channel channel, Duration timeout);
+    }
+
+    InstancePool(String service, List<String> targets, Describe describe, Duration timeout) {
+        this.service = service;
+        this.targets = List.copyOf(targets);
+        this.describe = describe;
+        this.timeout = timeout;
+    }
+
+    /// Resolves the targets and asks every instance once, all at the same time; returns when all
+    /// answered or timed out.
+    /// Callers that come while another is at it share its answers.
+    void refresh() {
+        long seen = refreshes.get();
+        synchronized (this) {
+            if (refreshes.get() == seen && !closed) {
+                pollAll();
+                refreshes.incrementAndGet();
+            }
+        }
+    }
+
+    private void pollAll() {
+        List<String> resolved = GrpcTargets.resolve(targets);
+        Set<String> gone = new HashSet<>(instances.keySet());
+        resolved.forEach(gone::remove);
+        for (String target : gone) {
+            ServingInstance instance = instances.remove(target);
+            if (instance != null) {
+                log.info("{} {} is no longer a target", service, target);
+                instance.close();
+            }
+        }
+        try (ExecutorService polls = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (String target : resolved) {
+                ServingInstance instance = instances.computeIfAbsent(target, ServingInstance::new);
+                polls.execute(() -> poll(instance));
+            }
+        }
+    }
+
+    private void poll(ServingInstance instance) {
+        boolean known = instance.description().isPresent();
+        try {
+            instance.reconnect();
+            instance.described(describe.call(instance.channel(), timeout));
+            if (!known) {
+                log.info("{} {} is up", service, instance.name());
+            }
+        } catch (StatusRuntimeException e) {
+            // A slow answer on a busy machine is no outage; several in a row are.
+            boolean slow = e.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED;
+            if (known && slow && instance.missed() < TOLERATED_MISSES) {
+                return;
+            }
+            if (known) {
+                log.warn(
+                        "{} {} is down: {}",
+                        service,
+                        instance.name(),
+                        e.getStatus().getCode());
+            }
+            instance.lost();
+        }
+    }
+
+    /// Instances that answered the last time.
+    List<ServingInstance> ready() {
+        return instances.values().stream()
+                .filter(instance -> instance.description().isPresent())
+                .toList();
+    }
+
+    /// The ready instance with the fewest outstanding calls; one of the avoided only when there is no
+    /// other.
+    Optional<ServingInstance> leastLoaded(Predicate<ServingInstance> suitable, Set<ServingInstance> avoided) {
+        List<ServingInstance> candidates =
+                new ArrayList<>(ready().stream().filter(suitable).toList());
+        if (candidates.stream().anyMatch(candidate -> !avoided.contains(candidate))) {
+            candidates.removeAll(avoided);
+        }
+        return candidates.stream()
+                .min(Comparator.comparingInt(ServingInstance::outstanding).thenComparing(ServingInstance::name));
+    }
+
+    synchronized void close() {
+        closed = true;
+        instances.values().forEach(ServingInstance::close);
+        instances.clear();
+    }
+}

@@ -1,0 +1,280 @@
+package io.millrace.gateway.route;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.millrace.gateway.fake.Suite;
+import io.millrace.gateway.fake.SuiteExtension;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
+
+@ExtendWith(SuiteExtension.class)
+class BadInputTest {
+    private final Suite suite;
+
+    BadInputTest(Suite suite) {
+        this.suite = suite;
+    }
+
+    @AfterEach
+    void serverIsAlive() {
+        assertThat(suite.get("/health").statusCode()).isEqualTo(200);
+        assertThat(suite.post("/v1/chat/completions", Suite.chat()).statusCode())
+                .isEqualTo(200);
+    }
+
+    private void refused(HttpResponse<String> response, int status, String code, @Nullable String param) {
+        assertThat(response.statusCode()).as(response.body()).isEqualTo(status);
+        assertThat(response.headers().firstValue("Content-Type")).hasValue("application/json");
+        assertThat(response.headers().firstValue("X-Request-Id")).isPresent();
+        JsonNode error = Suite.JSON.readTree(response.body()).get("error");
+        assertThat(error.propertyNames()).containsExactly("message", "type", "param", "code");
+        assertThat(error.get("code").asString()).as(response.body()).isEqualTo(code);
+        assertThat(error.get("message").asString()).isNotEmpty().doesNotContain("\n");
+        JsonNode named = error.get("param");
+        assertThat(named.isNull() ? null : named.asString()).isEqualTo(param);
+        assertThat(suite.decodeRequests()).isEmpty();
+        assertThat(suite.prefill.requests).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "`\"max_tokens\":0`                                     | invalid_request     | max_tokens",
+                "`\"max_tokens\":-1`                                    | invalid_request     | max_tokens",
+                "`\"max_tokens\":1.5`                                   | invalid_request     | max_tokens",
+                "`\"max_tokens\":\"10\"`                                | invalid_request     | max_tokens",
+                "`\"max_tokens\":18446744073709551616`                  | invalid_request     | max_tokens",
+                "`\"max_completion_tokens\":0`                          | invalid_request     | max_completion_tokens",
+                "`\"max_tokens\":1,\"max_completion_tokens\":2`         | invalid_request     | max_completion_tokens",
+                "`\"temperature\":-1`                                   | invalid_request     | temperature",
+                "`\"temperature\":\"1\"`                                | invalid_request     | temperature",
+                "`\"temperature\":2.5`                                  | invalid_request     | temperature",
+                "`\"top_p\":0`                                          | invalid_request     | top_p",
+                "`\"top_p\":1.1`                                        | invalid_request     | top_p",
+                "`\"top_k\":0.5`                                        | invalid_request     | top_k",
+                "`\"top_k\":-2`                                         | invalid_request     | top_k",
+                "`\"min_p\":2`                                          | invalid_request     | min_p",
+                "`\"n\":0`                                              | invalid_request     | n",
+                "`\"n\":17`                                             | invalid_request     | n",
+                "`\"seed\":1.5`                                         | invalid_request     | seed",
+                "`\"stop\":1`                                           | invalid_request     | stop",
+                "`\"stop\":[\"a\",1]`                                   | invalid_request     | stop[1]",
+                "`\"stop\":\"\"`                                        | invalid_request     | stop",
+                "`\"stop_token_ids\":[4096]`                            | invalid_request     | stop_token_ids[0]",
+                "`\"stop_token_ids\":[-1]`                              | invalid_request     | stop_token_ids[0]",
+                "`\"logprobs\":1`                                       | invalid_request     | logprobs",
+                "`\"logprobs\":true,\"top_logprobs\":21`                | invalid_request     | top_logprobs",
+                "`\"top_logprobs\":2`                                   | invalid_request     | top_logprobs",
+                "`\"stream\":\"true\"`                                  | invalid_request     | stream",
+                "`\"stream_options\":{\"include_usage\":true}`          | invalid_request     | stream_options",
+                "`\"model\":1`                                          | invalid_request     | model",
+                "`\"tools\":{}`                                         | invalid_request     | tools",
+                "`\"tools\":[{\"type\":\"function\",\"function\":{}}]`  | invalid_request     | tools[0].function.name",
+                "`\"tool_choice\":\"required\"`                         | not_supported       | tool_choice",
+                "`\"tool_choice\":{\"type\":\"function\"}`              | not_supported       | tool_choice",
+                "`\"tool_choice\":\"any\"`                              | invalid_request     | tool_choice",
+                "`\"thinking\":{\"type\":\"off\"}`                      | invalid_request     | thinking.type",
+                "`\"chat_template_kwargs\":{\"messages\":[]}` | invalid_request     | chat_template_kwargs.messages",
+                "`\"response_format\":{\"type\":\"json_object\"}`       | not_supported       | response_format.type",
+                "`\"frequency_penalty\":0.5`                            | not_supported       | frequency_penalty",
+                "`\"presence_penalty\":1`                               | not_supported       | presence_penalty",
+                "`\"logit_bias\":{\"9999999\":1}`                       | not_supported       | logit_bias",
+                "`\"functions\":[{\"name\":\"f\"}]`                     | not_supported       | functions",
+                "`\"best_of\":2`                                        | not_supported       | best_of",
+            })
+    void refusesBadParametersByName(String fields, String code, String param) {
+        refused(suite.post("/v1/chat/completions", Suite.chat(fields)), 400, code, param);
+        if (!fields.contains("stream")) {
+            refused(suite.post("/v1/chat/completions", Suite.chat("\"stream\":true", fields)), 400, code, param);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "`{}`                                                            | invalid_request     | messages",
+                "`{\"messages\":null}`                                           | invalid_request     | messages",
+                "`{\"messages\":[]}`                                             | invalid_request     | messages",
+                "`{\"messages\":\"Hi\"}`                                         | invalid_request     | messages",
+                "`{\"messages\":[1]}`                                            | invalid_request     | messages[0]",
+                "`{\"messages\":[{\"content\":\"x\"}]}` | invalid_request     | messages[0].role",
+                "`{\"messages\":[{\"role\":\"bot\",\"content\":\"x\"}]}` | invalid_request     | messages[0].role",
+                "`{\"messages\":[{\"role\":\"user\",\"content\":5}]}` | invalid_request     | messages[0].content",
+            })
+    void refusesBadMessages(String body, String code, String param) {
+        refused(suite.post("/v1/chat/completions", body), 400, code, param);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"image_url", "input_audio", "video_url", "file"})
+    void refusesPartsThatAreNoText(String type) {
+        String body = Suite.chat().replace("\"Hi\"", "[{\"type\":\"" + type + "\"}]");
+
+        refused(suite.post("/v1/chat/completions", body), 400, "unsupported_content", "messages[0].content[0]");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "{",
+                "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]} extra",
+                "{\"n\":1,\"n\":1}",
+                "{\"temperature\":NaN}",
+                "{\"user\":\"\\ud800\"}"
+            })
+    void refusesBadJsonAtEveryEndpoint(String body) {
+        for (String path :
+                new String[] {"/v1/chat/completions", "/v1/completions", "/inference", "/tokenize", "/detokenize"}) {
+            refused(suite.post(path, body), 400, "invalid_json", null);
+        }
+    }
+
+    @Test
+    void refusesAnUnknownModel() {
+        refused(suite.post("/v1/chat/completions", Suite.chat("\"model\":\"gpt-9\"")), 404, "model_not_found", "model");
+        refused(suite.post("/v1/completions", "{\"model\":\"x\",\"prompt\":\"a\"}"), 404, "model_not_found", "model");
+        refused(suite.post("/tokenize", "{\"model\":\"x\",\"prompt\":\"a\"}"), 404, "model_not_found", "model");
+        refused(suite.get("/v1/models/gpt-9"), 404, "model_not_found", "model");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "`{}`                                       | prompt",
+                "`{\"prompt\":\"\"}`                        | prompt",
+                "`{\"prompt\":[]}`                          | prompt",
+                "`{\"prompt\":[1,\"a\"]}`                   | prompt[1]",
+                "`{\"prompt\":[4096]}`                      | prompt[0]",
+                "`{\"prompt\":[[1],[]]}`                    | prompt[1]",
+                "`{\"prompt\":5}`                           | prompt",
+                "`{\"prompt\":\"a\",\"logprobs\":21}`       | logprobs",
+                "`{\"prompt\":\"a\",\"logprobs\":true}`     | logprobs",
+            })
+    void refusesBadPrompts(String body, String param) {
+        refused(suite.post("/v1/completions", body), 400, "invalid_request", param);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"echo", "use_beam_search"})
+    void refusesWhatItDoesNotDoForCompletions(String name) {
+        refused(suite.post("/v1/completions", "{\"prompt\":\"a\",\"" + name + "\":true}"), 400, "not_supported", name);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "`{\"max_tokens\":5}`                            | prompt",
+                "`{\"prompt\":[\"a\"]}`                          | prompt",
+                "`{\"prompt\":\"a\",\"top_p\":1}`                | top_p",
+                "`{\"prompt\":\"a\",\"seed\":null}`              | seed",
+                "`{\"prompt\":\"a\",\"max_tokens\":0}`           | max_tokens",
+                "`{\"prompt\":\"a\",\"temperature\":-1}`         | temperature",
+                "`{\"prompt\":\"a\",\"enable_mtp\":1}`           | enable_mtp",
+                "`{\"prompt\":\"a\",\"stream\":\"yes\"}`         | stream",
+            })
+    void refusesBadInferenceRequests(String body, String param) {
+        refused(suite.post("/inference", body), 400, "invalid_request", param);
+    }
+
+    @Test
+    void refusesTokenIdsOutOfRange() {
+        for (String ids : new String[] {"4096", "-1", "99999999999", "1.5", "\"1\"", "null"}) {
+            refused(suite.post("/detokenize", "{\"tokens\":[" + ids + "]}"), 400, "invalid_request", "tokens[0]");
+        }
+        refused(suite.post("/detokenize", "{}"), 400, "invalid_request", "tokens");
+        refused(suite.post("/tokenize", "{\"prompt\":1}"), 400, "invalid_request", "prompt");
+    }
+
+    @Test
+    void refusesAPromptOfOneMegabyteWithBothCounts() {
+        String body = Suite.chat().replace("Hi", "word ".repeat(200_000));
+
+        HttpResponse<String> response = suite.post("/v1/chat/completions", body);
+
+        refused(response, 400, "context_length_exceeded", null);
+        assertThat(response.body()).contains("2048").containsPattern("prompt has \\d{6} tokens");
+    }
+
+    @Test
+    void refusesAPromptLargerThanTheWholePool() {
+        String ids = "1,".repeat(1024) + "1";
+
+        refused(suite.post("/v1/completions", "{\"prompt\":[" + ids + "]}"), 400, "kv_pool_exceeded", null);
+    }
+
+    @Test
+    void refusesABodyBeyondTheLimit() {
+        String body = Suite.chat().replace("Hi", "x".repeat(9 << 20));
+
+        refused(suite.post("/v1/chat/completions", body), 413, "body_too_large", null);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "text/plain",
+                "application/x-www-form-urlencoded",
+                "multipart/form-data; boundary=x",
+                "application/json; charset=iso-8859-1",
+                "nonsense"
+            })
+    void refusesAWrongContentType(String type) {
+        HttpRequest request = HttpRequest.newBuilder(suite.uri("/v1/chat/completions"))
+                .header("Content-Type", type)
+                .POST(BodyPublishers.ofString(Suite.chat()))
+                .build();
+
+        refused(suite.send(request), 415, "unsupported_media_type", null);
+    }
+
+    @Test
+    void refusesAWrongMethodAndNamesTheRightOne() {
+        HttpResponse<String> response = suite.get("/v1/chat/completions");
+
+        refused(response, 405, "method_not_allowed", null);
+        assertThat(response.headers().firstValue("Allow")).hasValue("POST");
+        refused(suite.post("/v1/models", "{}"), 405, "method_not_allowed", null);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/", "/nothing", "/error", "/v1/embeddings", "/favicon.ico", "/v1/models/"})
+    void refusesAnUnknownRoute(String path) {
+        assertThat(suite.get(path).statusCode()).isEqualTo(404);
+        String code = Suite.JSON
+                .readTree(suite.get(path).body())
+                .get("error")
+                .get("code")
+                .asString();
+        assertThat(code).isIn("route_not_found", "model_not_found");
+    }
+
+    @Test
+    void answersABrokenRequestLineInTheSameShape() {
+        HttpRequest request =
+                HttpRequest.newBuilder(suite.uri("/v1/models/%00")).build();
+
+        HttpResponse<String> response = suite.send(request);
+
+        assertThat(response.statusCode()).isBetween(400, 404);
+        assertThat(Suite.JSON.readTree(response.body()).get("error").get("type").asString())
+                .isEqualTo("invalid_request_error");
+    }
+}

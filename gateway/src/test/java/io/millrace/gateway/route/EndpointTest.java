@@ -1,0 +1,147 @@
+package io.millrace.gateway.route;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.millrace.gateway.fake.Suite;
+import io.millrace.gateway.fake.SuiteExtension;
+import io.millrace.proto.v1.GenerateRequest;
+import java.net.http.HttpResponse;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import tools.jackson.databind.JsonNode;
+
+/// Every endpoint but chat.
+@ExtendWith(SuiteExtension.class)
+class EndpointTest {
+    private final Suite suite;
+
+    EndpointTest(Suite suite) {
+        this.suite = suite;
+    }
+
+    private JsonNode post(String path, String json) {
+        HttpResponse<String> response = suite.post(path, json);
+        assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+        return Suite.JSON.readTree(response.body());
+    }
+
+    @Test
+    void completesAPrompt() {
+        suite.answer(" world");
+
+        JsonNode reply = post("/v1/completions", "{\"prompt\":\"Hello\",\"max_tokens\":5}");
+
+        assertThat(reply.get("object").asString()).isEqualTo("text_completion");
+        assertThat(reply.get("choices").get(0).get("text").asString()).isEqualTo(" world");
+        assertThat(reply.get("choices").get(0).get("finish_reason").asString()).isEqualTo("stop");
+        GenerateRequest sent = suite.decodeRequests().getFirst().getRequest();
+        assertThat(sent.getPromptIdsList()).isEqualTo(suite.ids("Hello"));
+        assertThat(sent.getMaxTokens()).isEqualTo(5);
+        assertThat(reply.get("usage").get("prompt_tokens").asInt())
+                .isEqualTo(suite.ids("Hello").size());
+    }
+
+    @Test
+    void completesSeveralPromptsOfEitherKind() {
+        suite.answer("!");
+
+        JsonNode reply = post("/v1/completions", "{\"prompt\":[\"Hello\",[5,6]],\"n\":2}");
+
+        assertThat(reply.get("choices").size()).isEqualTo(4);
+        assertThat(reply.get("choices").get(3).get("index").asInt()).isEqualTo(3);
+        assertThat(reply.get("usage").get("prompt_tokens").asInt())
+                .isEqualTo(suite.ids("Hello").size() + 2);
+    }
+
+    @Test
+    void streamsACompletionWithLogProbabilities() {
+        suite.answer(" big world");
+
+        List<JsonNode> chunks =
+                suite.stream("/v1/completions", "{\"prompt\":\"Hello\",\"stream\":true,\"logprobs\":1}");
+
+        StringBuilder text = new StringBuilder();
+        int offset = 0;
+        for (JsonNode chunk : chunks) {
+            JsonNode choice = chunk.get("choices").get(0);
+            text.append(choice.get("text").asString());
+            if (!choice.get("logprobs").isNull()) {
+                assertThat(choice.get("logprobs").get("text_offset").get(0).asInt())
+                        .isEqualTo(offset);
+                offset += choice.get("logprobs").get("tokens").get(0).asString().length();
+            }
+        }
+        assertThat(text.toString()).isEqualTo(" big world");
+    }
+
+    @Test
+    void answersInferenceWithTextUsageAndTimings() {
+        suite.answer("Thinking.</think>Done.");
+
+        JsonNode reply =
+                post("/inference", "{\"prompt\":\"Hi\",\"max_tokens\":64,\"temperature\":0,\"enable_mtp\":true}");
+
+        assertThat(reply.propertyNames()).containsExactly("text", "usage", "timings");
+        assertThat(reply.get("text").asString()).isEqualTo("Done.");
+        assertThat(reply.get("timings").get("enable_mtp").asBoolean()).isTrue();
+        GenerateRequest sent = suite.decodeRequests().getFirst().getRequest();
+        assertThat(sent.getEnableMtp()).isTrue();
+        assertThat(sent.getMaxTokens()).isEqualTo(64);
+        assertThat(sent.getSampling().getTemperature()).isZero();
+        suite.reset();
+        suite.chatReply();
+        assertThat(sent.getPromptIdsList())
+                .isEqualTo(suite.decodeRequests().getFirst().getRequest().getPromptIdsList());
+    }
+
+    @Test
+    void streamsInference() {
+        suite.answer("Thinking.</think>Done now.");
+
+        List<JsonNode> chunks = suite.stream("/inference", "{\"prompt\":\"Hi\",\"stream\":true,\"max_tokens\":null}");
+
+        StringBuilder text = new StringBuilder();
+        chunks.forEach(chunk -> text.append(chunk.get("text").asString()));
+        assertThat(text.toString()).isEqualTo("Done now.");
+        assertThat(chunks.getLast().get("usage").get("completion_tokens").asInt())
+                .isPositive();
+        assertThat(chunks.getLast().has("timings")).isTrue();
+    }
+
+    @Test
+    void listsTheModel() {
+        JsonNode list = Suite.JSON.readTree(suite.get("/v1/models").body());
+        JsonNode one = Suite.JSON.readTree(suite.get("/v1/models/millrace-mini").body());
+
+        assertThat(list.get("object").asString()).isEqualTo("list");
+        assertThat(list.get("data").get(0)).isEqualTo(one);
+        assertThat(one.get("id").asString()).isEqualTo("millrace-mini");
+        assertThat(one.get("max_model_len").asInt()).isEqualTo(2048);
+    }
+
+    @Test
+    void tokenizesTextAndMessages() {
+        JsonNode text = post("/tokenize", "{\"prompt\":\"Hello world\",\"return_token_strs\":true}");
+        JsonNode chat = post("/tokenize", Suite.chat());
+        suite.chatReply();
+
+        assertThat(text.propertyNames()).containsExactly("count", "max_model_len", "tokens", "token_strs");
+        assertThat(text.get("count").asInt()).isEqualTo(suite.ids("Hello world").size());
+        assertThat(text.get("token_strs").size()).isEqualTo(text.get("count").asInt());
+        int prompt = suite.decodeRequests().getFirst().getRequest().getPromptIdsCount();
+        assertThat(chat.get("count").asInt()).isEqualTo(prompt);
+        assertThat(chat.get("token_strs").isNull()).isTrue();
+    }
+
+    @Test
+    void detokenizesWhatItTokenized() {
+        JsonNode tokens = post("/tokenize", "{\"prompt\":\"<|user|>Grüße 😀\"}").get("tokens");
+
+        JsonNode reply = post("/detokenize", "{\"tokens\":" + tokens + "}");
+
+        assertThat(reply.get("prompt").asString()).isEqualTo("<|user|>Grüße 😀");
+        assertThat(post("/detokenize", "{\"tokens\":[]}").get("prompt").asString())
+                .isEmpty();
+    }
+}

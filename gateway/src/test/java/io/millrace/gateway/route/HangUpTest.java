@@ -1,0 +1,108 @@
+package io.millrace.gateway.route;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.millrace.gateway.fake.FakeDecode.Mishap;
+import io.millrace.gateway.fake.Suite;
+import io.millrace.gateway.fake.SuiteExtension;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+@ExtendWith(SuiteExtension.class)
+class HangUpTest {
+    private static final Duration LIMIT = Duration.ofSeconds(2);
+    private final Suite suite;
+
+    HangUpTest(Suite suite) {
+        this.suite = suite;
+    }
+
+    private Socket send(String json) throws IOException {
+        Socket socket = new Socket("localhost", suite.port);
+        byte[] body = json.getBytes(StandardCharsets.UTF_8);
+        String head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                + "Content-Length: " + body.length + "\r\n\r\n";
+        socket.getOutputStream().write(head.getBytes(StandardCharsets.US_ASCII));
+        socket.getOutputStream().write(body);
+        socket.getOutputStream().flush();
+        return socket;
+    }
+
+    private int cancelledDecodes() {
+        return suite.decodeA.cancelled.get() + suite.decodeB.cancelled.get();
+    }
+
+    @Test
+    void cancelsPrefillOfAClientThatHungUpBeforeTheFirstToken() throws IOException {
+        for (String fields : new String[] {"\"stream\":true", "\"stream\":false"}) {
+            suite.reset();
+            suite.prefill.hangs = true;
+            Socket socket = send(Suite.chat(fields));
+            await().until(() -> suite.prefill.requests.size() == 1);
+
+            socket.close();
+
+            await().atMost(LIMIT)
+                    .untilAsserted(() -> assertThat(suite.prefill.cancelled).hasValue(1));
+            await().atMost(LIMIT)
+                    .untilAsserted(() -> assertThat(suite.cache.released)
+                            .containsExactly(suite.prefill.requests.getFirst().getLeaseId()));
+        }
+    }
+
+    @Test
+    void cancelsDecodeOfAClientThatHungUpWhileNoTokensFlow() throws IOException {
+        for (String fields : new String[] {"\"stream\":true", "\"stream\":false"}) {
+            suite.reset();
+            suite.answer("</think>One two three.");
+            suite.decodeA.mishaps.add(new Mishap.Hang(3));
+            suite.decodeB.mishaps.add(new Mishap.Hang(3));
+            Socket socket = send(Suite.chat(fields));
+            await().until(() -> suite.decodeRequests().size() == 1);
+
+            socket.close();
+
+            await().atMost(LIMIT)
+                    .untilAsserted(() -> assertThat(cancelledDecodes()).isEqualTo(1));
+            await().atMost(LIMIT)
+                    .untilAsserted(() -> assertThat(suite.cache.released).isNotEmpty());
+        }
+    }
+
+    @Test
+    void keepsAPipelinedSecondRequest() throws IOException {
+        suite.answer("</think>One.");
+        try (Socket socket = new Socket("localhost", suite.port)) {
+            String get = "GET /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n";
+            byte[] body = Suite.chat().getBytes(StandardCharsets.UTF_8);
+            String post = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                    + "Content-Length: " + body.length + "\r\n\r\n" + Suite.chat();
+            socket.getOutputStream().write((post + get).getBytes(StandardCharsets.UTF_8));
+            socket.getOutputStream().flush();
+            socket.setSoTimeout(10_000);
+
+            String answers = readUntil(socket.getInputStream(), "\"max_model_len\"");
+
+            assertThat(answers).contains("chat.completion").contains("\"object\":\"list\"");
+        }
+    }
+
+    private static String readUntil(InputStream input, String end) throws IOException {
+        StringBuilder text = new StringBuilder();
+        byte[] buffer = new byte[4096];
+        while (text.indexOf(end) < 0) {
+            int count = input.read(buffer);
+            if (count < 0) {
+                break;
+            }
+            text.append(new String(buffer, 0, count, StandardCharsets.UTF_8));
+        }
+        return text.toString();
+    }
+}
