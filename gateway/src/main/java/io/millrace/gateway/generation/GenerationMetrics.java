@@ -34,8 +34,8 @@ public final class GenerationMetrics {
         this.generationTokens = counter(MetricNames.GENERATION_TOKENS);
         this.requestPromptTokens = registry.summary(MetricNames.REQUEST_PROMPT_TOKENS, MODEL_TAG, model);
         this.requestGenerationTokens = registry.summary(MetricNames.REQUEST_GENERATION_TOKENS, MODEL_TAG, model);
-        this.prefillFallbacks = counter("millrace_gateway_prefill_fallbacks");
-        this.decodeResumes = counter("millrace_gateway_decode_resumes");
+        this.prefillFallbacks = counter(MetricNames.GATEWAY_PREFILL_FALLBACKS);
+        this.decodeResumes = counter(MetricNames.GATEWAY_DECODE_RESUMES);
     }
 
     void firstToken(long nanos) {

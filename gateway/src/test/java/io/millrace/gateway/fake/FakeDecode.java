@@ -33,6 +33,8 @@ public final class FakeDecode extends DecodeServiceGrpc.DecodeServiceImplBase {
     /// What the next calls do besides answering; a call without one answers in full.
     public final Queue<Mishap> mishaps = new ConcurrentLinkedQueue<>();
     public final AtomicInteger cancelled = new AtomicInteger();
+    /// Events sent by all calls.
+    public final AtomicInteger sent = new AtomicInteger();
     public volatile Function<GenerateRequest, Script> scripts = _ -> new Script(List.of(), 1, stop(0, 0));
     public volatile int weights = 1;
 
@@ -65,6 +67,7 @@ public final class FakeDecode extends DecodeServiceGrpc.DecodeServiceImplBase {
         requests.clear();
         mishaps.clear();
         cancelled.set(0);
+        sent.set(0);
         weights = 1;
     }
 
@@ -93,24 +96,25 @@ public final class FakeDecode extends DecodeServiceGrpc.DecodeServiceImplBase {
             return;
         }
         Deque<GenerateEvent> events = events(request.getRequest());
-        int sent = 0;
+        int count = 0;
         while (!events.isEmpty()) {
-            if (mishap instanceof Mishap.Hang(int count) && sent >= count) {
+            if (mishap instanceof Mishap.Hang(int limit) && count >= limit) {
                 return;
             }
-            if (mishap instanceof Mishap.Die(int count, Status status) && sent >= count) {
+            if (mishap instanceof Mishap.Die(int limit, Status status) && count >= limit) {
                 observer.onError(status.asRuntimeException());
                 return;
             }
             GenerateEvent event = events.removeFirst();
-            if (mishap instanceof Mishap.Skip(int count) && sent >= count) {
+            if (mishap instanceof Mishap.Skip(int limit) && count >= limit) {
                 Tokens tokens = event.getTokens();
                 event = event.toBuilder()
                         .setTokens(tokens.toBuilder().setFirstPosition(tokens.getFirstPosition() + 1))
                         .build();
             }
             observer.onNext(event);
-            sent++;
+            count++;
+            sent.incrementAndGet();
         }
         observer.onCompleted();
     }

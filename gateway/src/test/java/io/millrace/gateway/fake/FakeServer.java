@@ -8,6 +8,7 @@ import io.grpc.ServerBuilder;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 
 /// A gRPC server on a free port of the loopback interface.
 public final class FakeServer implements AutoCloseable {
@@ -41,5 +42,10 @@ public final class FakeServer implements AutoCloseable {
     @Override
     public void close() {
         server.shutdownNow();
+        try {
+            server.awaitTermination(10, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

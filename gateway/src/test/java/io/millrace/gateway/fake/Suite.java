@@ -65,6 +65,21 @@ public final class Suite implements AutoCloseable {
         await().atMost(Duration.ofSeconds(10)).until(() -> get("/health").statusCode() == 200);
     }
 
+    /// Kills both decode instances.
+    public void stopDecode() {
+        servers.get(1).close();
+        servers.get(2).close();
+    }
+
+    /// Kills both decode instances and starts them again on their ports.
+    public void restartDecode() {
+        int portA = servers.get(1).port();
+        int portB = servers.get(2).port();
+        stopDecode();
+        servers.set(1, new FakeServer(decodeA, portA));
+        servers.set(2, new FakeServer(decodeB, portB));
+    }
+
     public static Path miniModel() {
         return Path.of(System.getProperty("millrace.root", ".."), "models", "mini");
     }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.millrace.gateway.fake.Suite;
 import io.millrace.gateway.fake.SuiteExtension;
 import io.millrace.proto.v1.GenerateRequest;
+import java.net.URI;
+import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -107,6 +109,17 @@ class EndpointTest {
         assertThat(chunks.getLast().get("usage").get("completion_tokens").asInt())
                 .isPositive();
         assertThat(chunks.getLast().has("timings")).isTrue();
+    }
+
+    @Test
+    void isReadyForTheManagementPortToo() {
+        URI readiness = URI.create("http://localhost:" + suite.managementPort() + "/actuator/health/readiness");
+
+        HttpResponse<String> response =
+                suite.send(HttpRequest.newBuilder(readiness).build());
+
+        assertThat(response.statusCode()).isEqualTo(200);
+        assertThat(response.body()).contains("UP");
     }
 
     @Test

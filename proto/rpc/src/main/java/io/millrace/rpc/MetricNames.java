@@ -59,6 +59,12 @@ public final class MetricNames {
     /// Calls to the prefix cache that gave nothing: tags `operation`, `reason`.
     public static final String KV_CACHE_CLIENT_FAULTS = "millrace_kv_cache_client_faults";
 
+    // Gateway (counters).
+    /// Prompts decode computes because no prefill instance could.
+    public static final String GATEWAY_PREFILL_FALLBACKS = "millrace_gateway_prefill_fallbacks";
+    /// Decode calls that go on where another broke.
+    public static final String GATEWAY_DECODE_RESUMES = "millrace_gateway_decode_resumes";
+
     // kv-cache-service.
     public static final String KV_CACHE_BLOCKS = "millrace_kv_cache_blocks";
     public static final String KV_CACHE_PINNED_BLOCKS = "millrace_kv_cache_pinned_blocks";
