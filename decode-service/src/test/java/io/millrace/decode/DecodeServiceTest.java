@@ -9,6 +9,7 @@ import io.grpc.StatusRuntimeException;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.tokenizer.Tokenizer;
+import io.millrace.prefill.FakeKvCache;
 import io.millrace.proto.v1.DecodeRequest;
 import io.millrace.proto.v1.DecodeServiceGrpc.DecodeServiceBlockingStub;
 import io.millrace.proto.v1.DescribeRequest;
@@ -19,7 +20,6 @@ import io.millrace.proto.v1.PrefillReply;
 import io.millrace.proto.v1.Sampling;
 import io.millrace.rpc.GrpcErrors;
 import io.millrace.rpc.Leg;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -47,31 +47,40 @@ class DecodeServiceTest {
     private static Suite suite;
 
     @SuppressWarnings("NullAway.Init")
+    private static FakeKvCache cache;
+
+    @SuppressWarnings("NullAway.Init")
     private static DecodeServiceBlockingStub decode;
 
     @BeforeAll
-    static void start() throws IOException {
-        suite = new Suite();
+    static void start() throws Exception {
+        cache = new FakeKvCache();
+        suite = new Suite(cache.target());
         decode = suite.decode();
+        // The compiler stalls the first steps of a JVM for seconds; the limits below are those of a warm one.
+        assertThat(Reply.read(decode.generate(split(request("warm", 40)))).ids())
+                .hasSize(40);
+        assertThat(suite.get("/actuator/health/readiness")).contains("\"UP\"");
     }
 
     @AfterAll
     static void stop() {
         suite.close();
+        cache.close();
     }
 
     @BeforeEach
     void emptyCache() {
-        suite.cache.clear();
-        suite.cache.refusePuts(false);
-        suite.cache.loseBlocks(false);
+        cache.clear();
+        cache.refusePuts(false);
+        cache.loseBlocks(false);
     }
 
     @AfterEach
     void nothingIsLeft() {
         await().atMost(SOON)
                 .until(() -> suite.loop().stats().freePages() == Suite.PAGES
-                        && suite.cache.leases().isEmpty()
+                        && cache.leases().isEmpty()
                         && suite.get("/actuator/millrace/leases").equals("[]"));
     }
 
@@ -105,7 +114,7 @@ class DecodeServiceTest {
     @Test
     void prefillAndDecodeEqualDecodeAlone() {
         Reply alone = local(request("a1", 60));
-        suite.cache.clear();
+        cache.clear();
         long before = computed();
         Reply apart = Reply.read(decode.generate(split(request("a2", 60))));
         assertThat(computed()).isEqualTo(before);
@@ -119,13 +128,13 @@ class DecodeServiceTest {
     @Test
     void theNextTurnHitsWhatDecodePutBack() {
         Reply first = Reply.read(decode.generate(split(request("b1", 60))));
-        assertThat(suite.cache.blocks()).isEqualTo(2);
+        assertThat(cache.blocks()).isEqualTo(2);
         GenerateRequest.Builder next = request("b2", 5).addAllPromptIds(first.ids());
         DecodeRequest turn = split(next);
         assertThat(turn.getPrefill().getCachedTokens().getMemory()).isEqualTo(128);
         Reply hit = Reply.read(decode.generate(turn));
         assertThat(hit.finish().getUsage().getCachedTokens().getMemory()).isEqualTo(128);
-        suite.cache.clear();
+        cache.clear();
         assertThat(local(request("b3", 5).addAllPromptIds(first.ids())).ids()).isEqualTo(hit.ids());
     }
 
@@ -145,7 +154,7 @@ class DecodeServiceTest {
         DecodeRequest.Builder bad = good.toBuilder();
         bad.getPrefillBuilder().setNamespace(ByteString.copyFrom(new byte[32]));
         assertThat(refusal(decode, bad.build()).code()).isEqualTo(ErrorCode.KV_NAMESPACE_MISMATCH);
-        assertThat(suite.cache.leases()).contains("d1/0/0");
+        assertThat(cache.leases()).contains("d1/0/0");
         assertThat(Reply.read(decode.generate(good)).ids()).hasSize(8);
     }
 
@@ -162,16 +171,16 @@ class DecodeServiceTest {
     @Test
     void aFlippedLatentIsComputedAgainAndWithoutChecksumsIsSeen() {
         Reply clean = local(request("e1", 20));
-        suite.cache.clear();
+        cache.clear();
         DecodeRequest checked = split(request("e2", 20));
-        suite.cache.flip(1, 1, 2);
+        cache.flip(1, 1, 2);
         long before = computed();
         assertThat(Reply.read(decode.generate(checked)).logprobs()).isEqualTo(clean.logprobs());
         assertThat(computed() - before).isEqualTo(100);
 
-        suite.cache.clear();
+        cache.clear();
         DecodeRequest unchecked = split(request("e3", 20));
-        suite.cache.flip(1, 1, 2);
+        cache.flip(1, 1, 2);
         Reply wrong = Reply.read(suite.trusting().generate(unchecked));
         assertThat(wrong.logprobs()).isNotEqualTo(clean.logprobs());
     }
@@ -180,10 +189,10 @@ class DecodeServiceTest {
     void aCacheThatLosesBlocksCostsOnlyRecompute() {
         Reply clean = local(request("f1", 20));
         DecodeRequest request = split(request("f2", 20));
-        suite.cache.loseBlocks(true);
+        cache.loseBlocks(true);
         assertThat(Reply.read(decode.generate(request)).ids()).isEqualTo(clean.ids());
-        suite.cache.loseBlocks(false);
-        suite.cache.refusePuts(true);
+        cache.loseBlocks(false);
+        cache.refusePuts(true);
         DecodeRequest unstored = split(request("f3", 20));
         assertThat(unstored.getPrefill().getBlocksStored()).isFalse();
         assertThat(Reply.read(decode.generate(unstored)).ids()).isEqualTo(clean.ids());
@@ -282,7 +291,7 @@ class DecodeServiceTest {
         call.cancel(null);
         await().atMost(SOON).until(() -> suite.trustingLoop().stats().freePages() == Suite.PAGES);
         // The lease was not joined: it is still there for another instance.
-        assertThat(suite.cache.leases()).containsExactly("m2/0/0");
+        assertThat(cache.leases()).containsExactly("m2/0/0");
         GenerateRequest.Builder again = request("m2", 5);
         assertThat(Reply.read(decode.generate(split(again))).ids()).hasSize(5);
     }

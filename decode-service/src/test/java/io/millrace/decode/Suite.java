@@ -8,7 +8,6 @@ import io.millrace.engine.model.LoadedModel;
 import io.millrace.engine.schedule.EngineLoop;
 import io.millrace.engine.settings.EngineSettings;
 import io.millrace.engine.settings.KvSettings;
-import io.millrace.prefill.FakeKvCache;
 import io.millrace.prefill.PrefillApplication;
 import io.millrace.proto.v1.DecodeServiceGrpc;
 import io.millrace.proto.v1.PrefillServiceGrpc;
@@ -25,27 +24,25 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
 
-/// Prefill and two decode services over one loaded model and one cache fake, on real ports: the second
+/// Prefill and two decode services over one loaded model and one cache, on real ports: the second
 /// decode service has one place and does not verify checksums.
 final class Suite implements AutoCloseable {
     static final int PAGES = 32;
 
-    final FakeKvCache cache;
     private final LoadedModel model;
     private final ConfigurableApplicationContext prefill;
     private final ConfigurableApplicationContext decode;
     private final ConfigurableApplicationContext trusting;
     private final List<ManagedChannel> channels = new ArrayList<>();
 
-    Suite() throws IOException {
-        cache = new FakeKvCache();
+    /// @param target  of the cache
+    Suite(String target) {
         var defaults = EngineSettings.defaults();
         model = LoadedModel.load(
                 Path.of(System.getProperty("millrace.root"), "models", "mini"),
                 new EngineSettings(
                         defaults.kernels(), defaults.dsa(), new KvSettings(null, PAGES * 64), defaults.weights()),
                 LoadProgress.SILENT);
-        String target = cache.target();
         prefill = start(PrefillApplication.builder(), "--millrace.prefill.kv-cache-targets=" + target);
         decode = start(
                 DecodeApplication.builder(),
@@ -122,7 +119,6 @@ final class Suite implements AutoCloseable {
         SpringApplication.exit(trusting);
         SpringApplication.exit(decode);
         SpringApplication.exit(prefill);
-        cache.close();
         model.close();
     }
 }
