@@ -185,8 +185,8 @@ final class SequenceRunner {
             long wholeNanos = System.nanoTime() - startNanos;
             meters.finished(end, streamed, wholeNanos);
             log.info(
-                    "request {}/{} finished: {}, prompt {} tokens ({} imported, {} computed), {} generated, {} preemptions,"
-                            + " {} ms",
+                    "request {}/{} finished: {}, prompt {} tokens ({} imported, {} computed), {} generated,"
+                            + " {} preemptions, {} ms",
                     task.request().getRequestId(),
                     task.request().getChoiceIndex(),
                     end.cause().getClass().getSimpleName(),
