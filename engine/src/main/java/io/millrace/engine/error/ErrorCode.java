@@ -23,7 +23,7 @@ public enum ErrorCode {
     QUEUE_FULL(RpcStatus.RESOURCE_EXHAUSTED, 429, true),
     CACHE_FULL(RpcStatus.RESOURCE_EXHAUSTED, 503, true),
     INTERNAL(RpcStatus.INTERNAL, 500, false),
-    NOT_SUPPORTED(RpcStatus.UNIMPLEMENTED, 501, false),
+    NOT_SUPPORTED(RpcStatus.UNIMPLEMENTED, 400, false),
     PREFILL_FAILED(RpcStatus.UNAVAILABLE, 502, true),
     DECODE_FAILED(RpcStatus.UNAVAILABLE, 502, true),
     PREFILL_UNAVAILABLE(RpcStatus.UNAVAILABLE, 503, true),
