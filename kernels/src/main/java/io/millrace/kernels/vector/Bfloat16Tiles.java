@@ -3,7 +3,7 @@ package io.millrace.kernels.vector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 
-/// Register tiles of a product with BF16 weights: 1 row by 4 panels, 2 and 4 rows by 2 panels. Each output is one
+/// Register tiles of a product with BF16 weights: 1 row by 4 panels, 4 rows by 2 panels. Each output is one
 /// chain of fused multiply-adds over ascending inputs, so the tile that computes it does not show in the result.
 ///
 /// Tiles stay small on purpose: with more than about twenty vector operations in a loop body the compiler runs out of
@@ -14,18 +14,13 @@ final class Bfloat16Tiles {
     static void compute(Product p, int rowFrom, int rowEnd, int panelFrom, int panelEnd) {
         for (int panel = panelFrom; panel < panelEnd; panel += 4) {
             int row = rowFrom;
-            for (; rowEnd - row >= 3; row += 4) {
+            for (; rowEnd - row >= 2; row += 4) {
                 fourRows(p, row, rowEnd, panel, panelEnd);
                 if (panel + 2 < panelEnd) {
                     fourRows(p, row, rowEnd, panel + 2, panelEnd);
                 }
             }
-            if (rowEnd - row == 2) {
-                twoRows(p, row, rowEnd, panel, panelEnd);
-                if (panel + 2 < panelEnd) {
-                    twoRows(p, row, rowEnd, panel + 2, panelEnd);
-                }
-            } else if (rowEnd - row == 1) {
+            if (rowEnd - row == 1) {
                 oneRow(p, row, panel, panelEnd);
             }
         }
@@ -59,9 +54,10 @@ final class Bfloat16Tiles {
         FloatVector y3 = Lanes.zero();
         int pairs = p.depth / 2;
         for (int k = 0; k < pairs; k++) {
-            long at = (long) k * Lanes.BYTES;
-            FloatVector even = Lanes.broadcast(x + k * 8L);
-            FloatVector odd = Lanes.broadcast(x + k * 8L + 4);
+            long at = Lanes.offset(k, Lanes.BYTES);
+            long from = Lanes.offset(k, 8);
+            FloatVector even = Lanes.broadcast(x + from);
+            FloatVector odd = Lanes.broadcast(x + from + 4);
             IntVector w = Lanes.loadInts(w0 + at);
             y0 = Lanes.low(w).fma(even, y0);
             y0 = Lanes.high(w).fma(odd, y0);
@@ -75,47 +71,10 @@ final class Bfloat16Tiles {
             y3 = Lanes.low(w).fma(even, y3);
             y3 = Lanes.high(w).fma(odd, y3);
         }
-        Lanes.store(y0, p.out(row, row + 1, panel, panelEnd));
-        Lanes.store(y1, p.out(row, row + 1, panel + 1, panelEnd));
-        Lanes.store(y2, p.out(row, row + 1, panel + 2, panelEnd));
-        Lanes.store(y3, p.out(row, row + 1, panel + 3, panelEnd));
-    }
-
-    private static void twoRows(Product p, int row, int rowEnd, int panel, int panelEnd) {
-        long x0 = p.row(row, rowEnd);
-        long x1 = p.row(row + 1, rowEnd);
-        long w0 = p.panel(panel, panelEnd);
-        long w1 = p.panel(panel + 1, panelEnd);
-        FloatVector y00 = Lanes.zero();
-        FloatVector y01 = Lanes.zero();
-        FloatVector y10 = Lanes.zero();
-        FloatVector y11 = Lanes.zero();
-        int pairs = p.depth / 2;
-        for (int k = 0; k < pairs; k++) {
-            long at = (long) k * Lanes.BYTES;
-            FloatVector even0 = Lanes.broadcast(x0 + k * 8L);
-            FloatVector even1 = Lanes.broadcast(x1 + k * 8L);
-            FloatVector odd0 = Lanes.broadcast(x0 + k * 8L + 4);
-            FloatVector odd1 = Lanes.broadcast(x1 + k * 8L + 4);
-            IntVector w = Lanes.loadInts(w0 + at);
-            FloatVector v = Lanes.low(w);
-            y00 = v.fma(even0, y00);
-            y10 = v.fma(even1, y10);
-            v = Lanes.high(w);
-            y00 = v.fma(odd0, y00);
-            y10 = v.fma(odd1, y10);
-            w = Lanes.loadInts(w1 + at);
-            v = Lanes.low(w);
-            y01 = v.fma(even0, y01);
-            y11 = v.fma(even1, y11);
-            v = Lanes.high(w);
-            y01 = v.fma(odd0, y01);
-            y11 = v.fma(odd1, y11);
-        }
-        Lanes.store(y00, p.out(row, rowEnd, panel, panelEnd));
-        Lanes.store(y01, p.out(row, rowEnd, panel + 1, panelEnd));
-        Lanes.store(y10, p.out(row + 1, rowEnd, panel, panelEnd));
-        Lanes.store(y11, p.out(row + 1, rowEnd, panel + 1, panelEnd));
+        y0.intoMemorySegment(Lanes.ALL, p.out(row, row + 1, panel, panelEnd), Lanes.ORDER);
+        y1.intoMemorySegment(Lanes.ALL, p.out(row, row + 1, panel + 1, panelEnd), Lanes.ORDER);
+        y2.intoMemorySegment(Lanes.ALL, p.out(row, row + 1, panel + 2, panelEnd), Lanes.ORDER);
+        y3.intoMemorySegment(Lanes.ALL, p.out(row, row + 1, panel + 3, panelEnd), Lanes.ORDER);
     }
 
     private static void fourRows(Product p, int row, int rowEnd, int panel, int panelEnd) {
@@ -135,8 +94,8 @@ final class Bfloat16Tiles {
         FloatVector y31 = Lanes.zero();
         int pairs = p.depth / 2;
         for (int k = 0; k < pairs; k++) {
-            long at = (long) k * Lanes.BYTES;
-            long from = k * 8L;
+            long at = Lanes.offset(k, Lanes.BYTES);
+            long from = Lanes.offset(k, 8);
             IntVector pair0 = Lanes.loadInts(w0 + at);
             IntVector pair1 = Lanes.loadInts(w1 + at);
             FloatVector v0 = Lanes.low(pair0);
@@ -168,13 +127,13 @@ final class Bfloat16Tiles {
             y30 = v0.fma(x, y30);
             y31 = v1.fma(x, y31);
         }
-        Lanes.store(y00, p.out(row, rowEnd, panel, panelEnd));
-        Lanes.store(y01, p.out(row, rowEnd, panel + 1, panelEnd));
-        Lanes.store(y10, p.out(row + 1, rowEnd, panel, panelEnd));
-        Lanes.store(y11, p.out(row + 1, rowEnd, panel + 1, panelEnd));
-        Lanes.store(y20, p.out(row + 2, rowEnd, panel, panelEnd));
-        Lanes.store(y21, p.out(row + 2, rowEnd, panel + 1, panelEnd));
-        Lanes.store(y30, p.out(row + 3, rowEnd, panel, panelEnd));
-        Lanes.store(y31, p.out(row + 3, rowEnd, panel + 1, panelEnd));
+        y00.intoMemorySegment(Lanes.ALL, p.out(row, rowEnd, panel, panelEnd), Lanes.ORDER);
+        y01.intoMemorySegment(Lanes.ALL, p.out(row, rowEnd, panel + 1, panelEnd), Lanes.ORDER);
+        y10.intoMemorySegment(Lanes.ALL, p.out(row + 1, rowEnd, panel, panelEnd), Lanes.ORDER);
+        y11.intoMemorySegment(Lanes.ALL, p.out(row + 1, rowEnd, panel + 1, panelEnd), Lanes.ORDER);
+        y20.intoMemorySegment(Lanes.ALL, p.out(row + 2, rowEnd, panel, panelEnd), Lanes.ORDER);
+        y21.intoMemorySegment(Lanes.ALL, p.out(row + 2, rowEnd, panel + 1, panelEnd), Lanes.ORDER);
+        y30.intoMemorySegment(Lanes.ALL, p.out(row + 3, rowEnd, panel, panelEnd), Lanes.ORDER);
+        y31.intoMemorySegment(Lanes.ALL, p.out(row + 3, rowEnd, panel + 1, panelEnd), Lanes.ORDER);
     }
 }

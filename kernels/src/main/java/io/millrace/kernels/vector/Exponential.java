@@ -22,7 +22,7 @@ final class Exponential {
 
     static FloatVector exp(FloatVector x) {
         FloatVector bounded = x.max(-FLUSH).min(FLUSH);
-        FloatVector shifted = bounded.fma(Lanes.broadcast(LOG2_E), Lanes.broadcast(ROUND));
+        FloatVector shifted = bounded.fma(LOG2_E, ROUND);
         FloatVector n = shifted.sub(ROUND);
         FloatVector r = n.fma(Lanes.broadcast(-LN2_HIGH), bounded);
         r = n.fma(Lanes.broadcast(-LN2_LOW), r);
@@ -53,10 +53,14 @@ final class Exponential {
             Lanes.store(g.mul(sigmoid(g)).mul(Lanes.load(up + i * 4L)), gate + i * 4L);
         }
         if (i < count) {
-            VectorMask<Float> tail = Lanes.tail(i, count);
-            FloatVector g = Lanes.load(gate + i * 4L, tail);
-            Lanes.store(g.mul(sigmoid(g)).mul(Lanes.load(up + i * 4L, tail)), gate + i * 4L, tail);
+            swigluTail(gate + i * 4L, up + i * 4L, Lanes.tail(i, count));
         }
+    }
+
+    // Apart, so that the loop above stays within the inlining budget. The same below.
+    private static void swigluTail(long gate, long up, VectorMask<Float> tail) {
+        FloatVector g = Lanes.load(gate, tail);
+        Lanes.store(g.mul(sigmoid(g)).mul(Lanes.load(up, tail)), gate, tail);
     }
 
     /// `sigmoid(x)` into x, over `count` elements.
@@ -66,8 +70,11 @@ final class Exponential {
             Lanes.store(sigmoid(Lanes.load(x + i * 4L)), x + i * 4L);
         }
         if (i < count) {
-            VectorMask<Float> tail = Lanes.tail(i, count);
-            Lanes.store(sigmoid(Lanes.load(x + i * 4L, tail)), x + i * 4L, tail);
+            sigmoidTail(x + i * 4L, Lanes.tail(i, count));
         }
+    }
+
+    private static void sigmoidTail(long x, VectorMask<Float> tail) {
+        Lanes.store(sigmoid(Lanes.load(x, tail)), x, tail);
     }
 }

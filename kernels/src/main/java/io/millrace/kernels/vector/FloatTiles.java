@@ -40,8 +40,8 @@ final class FloatTiles {
         FloatVector y3 = Lanes.zero();
         int depth = p.depth;
         for (int k = 0; k < depth; k++) {
-            long at = (long) k * Lanes.BYTES;
-            FloatVector v = Lanes.broadcast(x + k * 4L);
+            long at = Lanes.offset(k, Lanes.BYTES);
+            FloatVector v = Lanes.broadcast(x + Lanes.offset(k, 4));
             y0 = Lanes.load(w0 + at).fma(v, y0);
             y1 = Lanes.load(w1 + at).fma(v, y1);
             y2 = Lanes.load(w2 + at).fma(v, y2);
@@ -70,9 +70,10 @@ final class FloatTiles {
         FloatVector y31 = Lanes.zero();
         int depth = p.depth;
         for (int k = 0; k < depth; k++) {
-            long from = k * 4L;
-            FloatVector v0 = Lanes.load(w0 + (long) k * Lanes.BYTES);
-            FloatVector v1 = Lanes.load(w1 + (long) k * Lanes.BYTES);
+            long from = Lanes.offset(k, 4);
+            long at = Lanes.offset(k, Lanes.BYTES);
+            FloatVector v0 = Lanes.load(w0 + at);
+            FloatVector v1 = Lanes.load(w1 + at);
             FloatVector x = Lanes.broadcast(x0 + from);
             y00 = v0.fma(x, y00);
             y01 = v1.fma(x, y01);
@@ -116,8 +117,8 @@ final class FloatTiles {
         FloatVector y7 = Lanes.zero();
         int depth = p.depth;
         for (int k = 0; k < depth; k++) {
-            long from = k * 4L;
-            FloatVector v = Lanes.load(w + (long) k * Lanes.BYTES);
+            long from = Lanes.offset(k, 4);
+            FloatVector v = Lanes.load(w + Lanes.offset(k, Lanes.BYTES));
             y0 = v.fma(Lanes.broadcast(x0 + from), y0);
             y1 = v.fma(Lanes.broadcast(x1 + from), y1);
             y2 = v.fma(Lanes.broadcast(x2 + from), y2);

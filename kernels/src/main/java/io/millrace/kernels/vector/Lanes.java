@@ -16,6 +16,11 @@ import jdk.incubator.vector.VectorSpecies;
 ///
 /// Kernels work on addresses, not segments: one segment that spans all memory makes every access the same code,
 /// whatever arena it came from. Bounds are checked once per operator, before an address is taken ([#address]).
+///
+/// The access methods mask their address to a range whose check the compiler can decide, so none is left in the code.
+/// With checks, a loop over several arrays turns into a nest of loops with a slow first round, and its nodes exhaust
+/// the inlining budget, whereupon vectors are boxed. In a hot loop the mask itself goes away if the bases of its
+/// addresses are [#base] and its offsets [#offset].
 final class Lanes {
     static final VectorSpecies<Float> FLOATS = FloatVector.SPECIES_PREFERRED;
     static final VectorSpecies<Integer> INTS = FLOATS.withLanes(int.class);
@@ -28,14 +33,19 @@ final class Lanes {
     /// Bytes of a vector.
     static final int BYTES = COUNT * Float.BYTES;
 
-    private static final MemorySegment ALL = everything();
-    private static final ByteOrder ORDER = ByteOrder.LITTLE_ENDIAN;
+    static final MemorySegment ALL = everything();
+    static final ByteOrder ORDER = ByteOrder.LITTLE_ENDIAN;
     private static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ORDER);
     private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ORDER);
     private static final VectorShuffle<Float> SWAP8 = butterfly(8);
     private static final VectorShuffle<Float> SWAP4 = butterfly(4);
     private static final VectorShuffle<Float> SWAP2 = butterfly(2);
     private static final VectorShuffle<Float> SWAP1 = butterfly(1);
+
+    /// No address or offset of a process has more bits: the sum of two stays in the range of [#ACCESS].
+    private static final long BASE = (1L << 56) - 1;
+
+    static final long ACCESS = (1L << 60) - 1;
 
     private Lanes() {}
 
@@ -56,6 +66,16 @@ final class Lanes {
         return segment.address();
     }
 
+    /// The address itself, in a range the compiler knows.
+    static long base(long address) {
+        return address & BASE;
+    }
+
+    /// `index * step`, in a range the compiler knows.
+    static long offset(int index, long step) {
+        return index * step & BASE;
+    }
+
     /// Vectors that hold `elements` floats.
     static int panels(int elements) {
         return (elements + COUNT - 1) / COUNT;
@@ -67,20 +87,20 @@ final class Lanes {
     }
 
     static FloatVector load(long address) {
-        return FloatVector.fromMemorySegment(FLOATS, ALL, address, ORDER);
+        return FloatVector.fromMemorySegment(FLOATS, ALL, address & ACCESS, ORDER);
     }
 
     static FloatVector load(long address, VectorMask<Float> mask) {
-        return FloatVector.fromMemorySegment(FLOATS, ALL, address, ORDER, mask);
+        return FloatVector.fromMemorySegment(FLOATS, ALL, address & ACCESS, ORDER, mask);
     }
 
     static IntVector loadInts(long address) {
-        return IntVector.fromMemorySegment(INTS, ALL, address, ORDER);
+        return IntVector.fromMemorySegment(INTS, ALL, address & ACCESS, ORDER);
     }
 
     /// Widens `COUNT` bfloat16 elements.
     static FloatVector loadBfloat16(long address) {
-        IntVector bits = (IntVector) ShortVector.fromMemorySegment(SHORTS, ALL, address, ORDER)
+        IntVector bits = (IntVector) ShortVector.fromMemorySegment(SHORTS, ALL, address & ACCESS, ORDER)
                 .convertShape(VectorOperators.ZERO_EXTEND_S2I, INTS, 0);
         return low(bits);
     }
@@ -96,11 +116,11 @@ final class Lanes {
     }
 
     static void store(FloatVector vector, long address) {
-        vector.intoMemorySegment(ALL, address, ORDER);
+        vector.intoMemorySegment(ALL, address & ACCESS, ORDER);
     }
 
     static void store(FloatVector vector, long address, VectorMask<Float> mask) {
-        vector.intoMemorySegment(ALL, address, ORDER, mask);
+        vector.intoMemorySegment(ALL, address & ACCESS, ORDER, mask);
     }
 
     /// Lanes of the tail of an array: those of `[from, count)`.
@@ -114,7 +134,7 @@ final class Lanes {
 
     /// The float at an address in every lane.
     static FloatVector broadcast(long address) {
-        return FloatVector.broadcast(FLOATS, ALL.get(FLOAT, address));
+        return FloatVector.broadcast(FLOATS, ALL.get(FLOAT, address & ACCESS));
     }
 
     static FloatVector broadcast(float value) {
@@ -122,19 +142,19 @@ final class Lanes {
     }
 
     static float get(long address) {
-        return ALL.get(FLOAT, address);
+        return ALL.get(FLOAT, address & ACCESS);
     }
 
     static void set(long address, float value) {
-        ALL.set(FLOAT, address, value);
+        ALL.set(FLOAT, address & ACCESS, value);
     }
 
     static short getShort(long address) {
-        return ALL.get(SHORT, address);
+        return ALL.get(SHORT, address & ACCESS);
     }
 
     static void setShort(long address, short value) {
-        ALL.set(SHORT, address, value);
+        ALL.set(SHORT, address & ACCESS, value);
     }
 
     static void copy(long from, long to, long bytes) {

@@ -70,14 +70,14 @@ final class Product {
     }
 
     long panel(int panel, int panelEnd) {
-        return w + Math.min(panel, panelEnd - 1) * wPanel;
+        return Lanes.base(w + Math.min(panel, panelEnd - 1) * wPanel);
     }
 
     long row(int row, int rowEnd) {
-        return x + Math.min(row, rowEnd - 1) * xRow;
+        return Lanes.base(x + Math.min(row, rowEnd - 1) * xRow);
     }
 
     long out(int row, int rowEnd, int panel, int panelEnd) {
-        return y + Math.min(row, rowEnd - 1) * yRow + (long) Math.min(panel, panelEnd - 1) * Lanes.BYTES;
+        return Lanes.base(y + Math.min(row, rowEnd - 1) * yRow + (long) Math.min(panel, panelEnd - 1) * Lanes.BYTES);
     }
 }

@@ -37,8 +37,8 @@ final class StridedTiles {
         long wStep = p.wStep;
         long xStep = p.xStep;
         for (int k = 0; k < depth; k++) {
-            long at = k * wStep;
-            FloatVector v = Lanes.broadcast(x + k * xStep);
+            long at = Lanes.offset(k, wStep);
+            FloatVector v = Lanes.broadcast(x + Lanes.offset(k, xStep));
             y0 = Lanes.load(w0 + at).fma(v, y0);
             y1 = Lanes.load(w1 + at).fma(v, y1);
             y2 = Lanes.load(w2 + at).fma(v, y2);
@@ -69,9 +69,10 @@ final class StridedTiles {
         long wStep = p.wStep;
         long xStep = p.xStep;
         for (int k = 0; k < depth; k++) {
-            long from = k * xStep;
-            FloatVector v0 = Lanes.load(w0 + k * wStep);
-            FloatVector v1 = Lanes.load(w1 + k * wStep);
+            long from = Lanes.offset(k, xStep);
+            long at = Lanes.offset(k, wStep);
+            FloatVector v0 = Lanes.load(w0 + at);
+            FloatVector v1 = Lanes.load(w1 + at);
             FloatVector x = Lanes.broadcast(x0 + from);
             y00 = v0.fma(x, y00);
             y01 = v1.fma(x, y01);
