@@ -15,7 +15,7 @@ import java.util.List;
 /// what top-k left, renormalised, where the token that reaches the mass is kept. Ties go to the lower id,
 /// so that top-k keeps exactly k. Then the Gumbel noise of the position is added to the log-probabilities
 /// of the tokens left and the largest sum wins. Log-probs are those of the raw logits, whatever the
-/// parameters.
+/// parameters; they are computed only where they are asked for, as they cost several times a greedy draw.
 ///
 /// One instance serves one thread at a time and holds scratch memory of 8 bytes per vocabulary entry.
 public final class Sampler {
@@ -67,11 +67,12 @@ public final class Sampler {
             noise.select(seed, choiceIndex, tokenPosition);
             id = draw(logits, best, params);
         }
+        if (params.topLogprobs().isEmpty()) {
+            return new Sampled(id, Float.NaN, List.of());
+        }
         double max = logits[best];
         double logSum = StrictMath.log(exponentialSum(logits, max));
-        List<TopLogprob> top = params.topLogprobs().isPresent()
-                ? top(logits, params.topLogprobs().getAsInt(), max, logSum)
-                : List.of();
+        List<TopLogprob> top = top(logits, params.topLogprobs().getAsInt(), max, logSum);
         return new Sampled(id, (float) (logits[id] - max - logSum), top);
     }
 

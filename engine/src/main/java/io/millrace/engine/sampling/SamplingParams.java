@@ -8,7 +8,8 @@ import java.util.OptionalInt;
 /// @param topK         how many of the likeliest tokens are kept, 0 for all
 /// @param topP         smallest kept probability mass, in (0, 1]; 1 keeps all
 /// @param minP         smallest kept probability relative to the likeliest token's, in [0, 1]; 0 keeps all
-/// @param topLogprobs  how many of the likeliest tokens are reported, 0..20; empty for none
+/// @param topLogprobs  asks for log-probs: the token's own and those of so many of the likeliest tokens, 0..20;
+///                     empty for none at all
 public record SamplingParams(float temperature, int topK, float topP, float minP, OptionalInt topLogprobs) {
     /// Most tokens reported per position.
     public static final int MAX_TOP_LOGPROBS = 20;

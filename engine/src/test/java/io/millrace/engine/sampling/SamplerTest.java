@@ -25,7 +25,9 @@ class SamplerTest {
     @Test
     void greedyTakesTheFirstLargest() {
         Sampler sampler = new Sampler(5);
-        Sampled sampled = sampler.sample(new float[] {0, 3, 1, 3, -1}, SamplingParams.GREEDY, 9, 0, 4);
+        float[] logits = {0, 3, 1, 3, -1};
+        assertThat(sampler.sample(logits, SamplingParams.GREEDY, 9, 0, 4).id()).isEqualTo(1);
+        Sampled sampled = sampler.sample(logits, new SamplingParams(0, 0, 1, 0, OptionalInt.of(0)), 9, 0, 4);
         assertThat(sampled.id()).isEqualTo(1);
         double sum = Math.exp(-3) + 2 + Math.exp(-2) + Math.exp(-4);
         assertThat((double) sampled.logprob()).isCloseTo(-Math.log(sum), within(1e-6));
@@ -141,6 +143,16 @@ class SamplerTest {
                 .containsExactly(0);
         assertThat(reachable(new float[] {0, 1, 0}, params(Float.MIN_VALUE, 0, 1, 0)))
                 .containsExactly(1);
+    }
+
+    @Test
+    void logprobsNobodyAskedForAreNotComputed() {
+        Sampler sampler = new Sampler(LOGITS.length);
+        for (SamplingParams params : List.of(SamplingParams.GREEDY, params(1, 2, 0.9f, 0))) {
+            Sampled sampled = sampler.sample(LOGITS, params, 3, 0, 0);
+            assertThat(sampled.logprob()).isNaN();
+            assertThat(sampled.top()).isEmpty();
+        }
     }
 
     @Test
