@@ -1,11 +1,16 @@
 package io.millrace.standalone;
 
 import io.millrace.engine.error.MillraceException;
+import io.millrace.standalone.command.ChatCommand;
 import io.millrace.standalone.command.Console;
+import io.millrace.standalone.command.DemoCommand;
 import io.millrace.standalone.command.DoctorCommand;
 import io.millrace.standalone.command.ExitCode;
+import io.millrace.standalone.command.GenerateCommand;
 import io.millrace.standalone.command.RenderCommand;
 import io.millrace.standalone.command.TokenizeCommand;
+import io.millrace.standalone.command.UpCommand;
+import io.millrace.standalone.command.VerifyCommand;
 import io.millrace.standalone.doctor.Surroundings;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -44,9 +49,14 @@ public final class MillraceCommand implements Runnable {
     /// The command with all subcommands, on the given streams.
     static CommandLine commandLine(Console console) {
         CommandLine line = new CommandLine(new MillraceCommand())
+                .addSubcommand(new DemoCommand(console))
+                .addSubcommand(new UpCommand(console))
+                .addSubcommand(new ChatCommand(console))
+                .addSubcommand(new GenerateCommand(console))
                 .addSubcommand(new RenderCommand(console))
                 .addSubcommand(new TokenizeCommand(console))
-                .addSubcommand(new DoctorCommand(console, Surroundings.ofThisProcess()));
+                .addSubcommand(new DoctorCommand(console, Surroundings.ofThisProcess()))
+                .addSubcommand(new VerifyCommand(console));
         line.setOut(new PrintWriter(console.out(), true, StandardCharsets.UTF_8));
         line.setErr(new PrintWriter(console.err(), true, StandardCharsets.UTF_8));
         line.setParameterExceptionHandler(MillraceCommand::explainUsage);

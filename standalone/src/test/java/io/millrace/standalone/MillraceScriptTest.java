@@ -50,7 +50,6 @@ class MillraceScriptTest {
                 [ ! -f broken ] || exit 1
                 mkdir -p standalone/target
                 touch standalone/target/millrace-standalone-1.jar
-                touch -t 200101010000 standalone/target/millrace-standalone-1-exec.jar
                 """);
         jdk = folder.resolve("jdk");
         Files.createDirectories(jdk.resolve("bin"));

@@ -1,0 +1,81 @@
+package io.millrace.standalone.command;
+
+import io.millrace.standalone.client.MillraceClient;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/// `millrace generate`: one prompt, its text.
+@Command(
+        name = "generate",
+        description = {
+            "Answers one prompt, taken from the argument or, without one, from standard input; prints the answer alone.",
+            "The prompt is one message of a chat; with --raw the model goes on with the text as it stands."
+        })
+public final class GenerateCommand implements Callable<Integer> {
+    private static final int MAX_PROMPT_BYTES = 8 << 20;
+
+    private final Console console;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Mixin
+    private Session session = new Session();
+
+    @Mixin
+    private AnswerOptions answer = new AnswerOptions();
+
+    @Parameters(arity = "0..1", paramLabel = "PROMPT", description = "The prompt.")
+    private @Nullable String prompt;
+
+    @Option(names = "--raw", description = "Without the chat format: go on with the text.")
+    private boolean raw;
+
+    public GenerateCommand(Console console) {
+        this.console = console;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        String text = prompt == null ? fromInput() : prompt;
+        if (text.isEmpty()) {
+            throw new ParameterException(
+                    spec.commandLine(), "the prompt is empty (expected: text as argument or on standard input)");
+        }
+        return session.run(client -> generate(client, text));
+    }
+
+    private String fromInput() throws IOException {
+        byte[] bytes = console.in().readNBytes(MAX_PROMPT_BYTES + 1);
+        if (bytes.length > MAX_PROMPT_BYTES) {
+            throw new ParameterException(
+                    spec.commandLine(), "the prompt is longer than " + MAX_PROMPT_BYTES + " bytes");
+        }
+        return new String(bytes, StandardCharsets.UTF_8).strip();
+    }
+
+    private int generate(MillraceClient client, String text) throws IOException {
+        Map<String, @Nullable Object> body = answer.fields();
+        AnswerPrinter printer = new AnswerPrinter(console.out(), false);
+        if (raw) {
+            body.put("prompt", text);
+            client.complete(body, printer);
+        } else {
+            body.put("messages", List.of(Map.of("role", "user", "content", text)));
+            client.chat(body, printer);
+        }
+        printer.end();
+        return ExitCode.OK;
+    }
+}

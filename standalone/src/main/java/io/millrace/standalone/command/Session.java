@@ -1,0 +1,50 @@
+package io.millrace.standalone.command;
+
+import io.millrace.standalone.client.MillraceClient;
+import io.millrace.standalone.suite.Suite;
+import java.io.IOException;
+import java.net.URI;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/// Where a command's questions go: a running suite by its address, else one of its own in this process.
+public final class Session {
+    @Mixin
+    private SuiteOptions options = new SuiteOptions();
+
+    @Option(
+            names = "--url",
+            paramLabel = "URL",
+            description = "Ask the suite that runs there instead of starting one, e.g. http://127.0.0.1:8080.")
+    private @Nullable URI url;
+
+    /// Uses a client.
+    interface Use {
+        int with(MillraceClient client) throws IOException;
+    }
+
+    /// @return what the use returns
+    int run(Use use) throws IOException {
+        if (url != null) {
+            try (MillraceClient client = new MillraceClient(url)) {
+                return use.with(client);
+            }
+        }
+        try (Suite suite = SuiteLauncher.launch(options.settings(), options.verbose())) {
+            return ask(suite, use);
+        }
+    }
+
+    /// A signal in the middle of an answer breaks it; that is the end, not a failure to be told.
+    private static int ask(Suite suite, Use use) throws IOException {
+        try (MillraceClient client = new MillraceClient(suite.url())) {
+            return use.with(client);
+        } catch (IOException | RuntimeException e) {
+            if (suite.isClosing()) {
+                return ExitCode.OK;
+            }
+            throw e;
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package io.millrace.standalone.command;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import io.millrace.standalone.client.MillraceClient;
+import io.millrace.standalone.client.Reply;
+import io.millrace.standalone.client.ReplyListener;
+import io.millrace.standalone.suite.Suite;
+import io.millrace.standalone.suite.SuiteSettings;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
+import org.slf4j.bridge.SLF4JBridgeHandler;
+
+/// Starts a suite for a command: with a progress bar, ended by a signal, and handed over only when a
+/// request has been answered.
+final class SuiteLauncher {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PAUSE = Duration.ofMillis(50);
+
+    private SuiteLauncher() {}
+
+    /// @return the suite, answering; the caller closes it
+    static Suite launch(SuiteSettings settings, boolean verbose) throws IOException {
+        // Tomcat and gRPC log by java.util.logging.
+        SLF4JBridgeHandler.removeHandlersForRootLogger();
+        SLF4JBridgeHandler.install();
+        if (verbose && LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME) instanceof Logger root) {
+            root.setLevel(Level.INFO);
+        }
+        // Contexts of one process share its logging: none of them is to set it up anew.
+        System.setProperty("org.springframework.boot.logging.LoggingSystem", "none");
+        Suite suite = new Suite(settings);
+        Runtime.getRuntime().addShutdownHook(new Thread(suite::close, "suite-close"));
+        boolean answers = false;
+        try {
+            try (LoadingBar bar = new LoadingBar(LoadingBar.hasTerminal() && !verbose)) {
+                suite.start(bar);
+            }
+            awaitAnswer(suite);
+            answers = true;
+            return suite;
+        } finally {
+            if (!answers) {
+                suite.close();
+            }
+        }
+    }
+
+    /// Asks for one token until it comes by way of prefill and decode.
+    private static void awaitAnswer(Suite suite) throws IOException {
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        Map<String, @Nullable Object> oneToken = new LinkedHashMap<>();
+        oneToken.put("prompt", "1");
+        oneToken.put("max_tokens", 1);
+        oneToken.put("temperature", 0);
+        try (MillraceClient client = new MillraceClient(suite.url())) {
+            while (System.nanoTime() < deadline) {
+                if (client.isHealthy() && !client.modelId().isEmpty()) {
+                    Reply reply = client.complete(oneToken, ReplyListener.NONE);
+                    if (reply.receipt().services().contains("prefill")) {
+                        return;
+                    }
+                }
+                LockSupport.parkNanos(PAUSE.toNanos());
+            }
+        }
+        throw new MillraceException(
+                ErrorCode.INTERNAL, "the suite gave no answer within " + PATIENCE.toSeconds() + " s of its start");
+    }
+}

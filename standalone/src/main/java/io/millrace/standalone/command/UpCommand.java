@@ -1,0 +1,52 @@
+package io.millrace.standalone.command;
+
+import io.millrace.standalone.suite.Suite;
+import io.millrace.standalone.suite.SuiteSettings;
+import java.io.IOException;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/// `millrace up`: serves until told to end.
+@Command(
+        name = "up",
+        description = {
+            "Starts gateway, prefill, decode and kv-cache in this process and serves REST.",
+            "Prints one line, ready http://HOST:PORT, when it has answered a first request; ends on Ctrl-C (exit"
+                    + " code 130) and SIGTERM (143)."
+        })
+public final class UpCommand implements Callable<Integer> {
+    private final Console console;
+
+    @Mixin
+    private SuiteOptions options = new SuiteOptions();
+
+    @Option(
+            names = "--port",
+            paramLabel = "N",
+            defaultValue = "8080",
+            description = "Port of the REST surface, 0 for any free one (default: ${DEFAULT-VALUE}).")
+    private int port;
+
+    @Option(
+            names = "--host",
+            paramLabel = "ADDRESS",
+            defaultValue = SuiteSettings.LOOPBACK,
+            description = "Address to listen on; 0.0.0.0 for all (default: ${DEFAULT-VALUE}).")
+    private String host = SuiteSettings.LOOPBACK;
+
+    public UpCommand(Console console) {
+        this.console = console;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        try (Suite suite = SuiteLauncher.launch(options.settings().at(host, port), options.verbose())) {
+            console.out().println("ready " + suite.url());
+            console.out().flush();
+            suite.awaitClosed();
+        }
+        return ExitCode.OK;
+    }
+}

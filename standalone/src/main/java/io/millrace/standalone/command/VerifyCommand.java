@@ -1,0 +1,112 @@
+package io.millrace.standalone.command;
+
+import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.golden.GoldenCheck;
+import io.millrace.engine.golden.GoldenFile;
+import io.millrace.engine.golden.GoldenResult;
+import io.millrace.engine.model.LoadedModel;
+import io.millrace.engine.settings.DsaSettings;
+import io.millrace.engine.settings.EngineSettings;
+import io.millrace.engine.settings.KernelSettings;
+import io.millrace.engine.settings.KvSettings;
+import io.millrace.engine.settings.WeightsSettings;
+import io.millrace.kernels.KvFormat;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/// `millrace verify`: a checkpoint against reference values.
+@Command(
+        name = "verify",
+        description = {
+            "Computes a golden file's prompt with a checkpoint, in float32 arithmetic, and compares.",
+            "Exits with 0 within tolerance, 1 beyond it, 2 if there was nothing to compare."
+        })
+public final class VerifyCommand implements Callable<Integer> {
+    private final Console console;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Mixin
+    private ModelOption model = new ModelOption();
+
+    @Option(
+            names = "--golden",
+            paramLabel = "FILE",
+            required = true,
+            description = "Safetensors file with input_ids, logits, topk.L, greedy_ids, greedy_logprobs.")
+    private Path golden = Path.of("");
+
+    @Option(
+            names = "--provider",
+            paramLabel = "NAME",
+            defaultValue = "auto",
+            description = "Kernel provider: auto, scalar, vector, native or ascend (default: ${DEFAULT-VALUE}).")
+    private String provider = "auto";
+
+    public VerifyCommand(Console console) {
+        this.console = console;
+    }
+
+    @Override
+    public Integer call() {
+        try (GoldenFile file = GoldenFile.open(golden);
+                LoadedModel loaded = load()) {
+            GoldenResult result = GoldenCheck.run(loaded, file);
+            print(loaded.kernels().name(), result);
+            return result.withinTolerance() ? ExitCode.OK : ExitCode.FAILED;
+        } catch (MillraceException | IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private LoadedModel load() {
+        try (LoadingBar bar = new LoadingBar(LoadingBar.hasTerminal())) {
+            return LoadedModel.load(model.directory(), settings(), bar);
+        }
+    }
+
+    private EngineSettings settings() {
+        return new EngineSettings(
+                new KernelSettings(provider, 0, null),
+                DsaSettings.defaults(),
+                new KvSettings(KvFormat.F32, null),
+                WeightsSettings.defaults());
+    }
+
+    private void print(String kernels, GoldenResult result) {
+        line("kernels", kernels);
+        line("rows", Integer.toString(result.rows()));
+        line("max |Δlogit|", error(result.maxLogitError(), GoldenResult.LOGIT_TOLERANCE));
+        result.maxMtpLogitError()
+                .ifPresent(mtp -> line("max |Δlogit| of the MTP layer", error(mtp, GoldenResult.LOGIT_TOLERANCE)));
+        line("max |Δhidden|", error(result.maxHiddenError()));
+        line("differing selections", result.differingSelections() + " of " + result.comparedSelections());
+        line("equal greedy ids", result.equalGreedyIds() + " of " + result.greedyIds());
+        line("max |Δlogprob|", error(result.maxLogprobError(), GoldenResult.LOGPROB_TOLERANCE));
+        if (result.roundedFrequencies()) {
+            line("note", "agrees only with rotary frequencies rounded to bfloat16, as its reference had them");
+        }
+        line("result", result.withinTolerance() ? "within tolerance" : "BEYOND TOLERANCE");
+        console.out().flush();
+    }
+
+    private static String error(double value) {
+        return String.format(Locale.ROOT, "%.2e", value);
+    }
+
+    private static String error(double value, double tolerance) {
+        return error(value) + String.format(Locale.ROOT, " (tolerance %.0e)", tolerance);
+    }
+
+    private void line(String what, String found) {
+        console.out().println(what + ": " + found);
+    }
+}

@@ -1,0 +1,48 @@
+package io.millrace.standalone.suite;
+
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/// A first look at a model's folder, so that a mistyped path is told as such.
+public final class ModelFolder {
+    private ModelFolder() {}
+
+    /// @throws MillraceException `INVALID_CHECKPOINT`, naming the folder and everything it lacks
+    public static void require(Path folder) {
+        if (!Files.isDirectory(folder)) {
+            String what = Files.exists(folder) ? "is a file" : "does not exist";
+            throw invalid(folder, what + " (expected: a folder with config.json, tokenizer.json and *.safetensors)");
+        }
+        List<String> missing = new ArrayList<>();
+        for (String name : List.of("config.json", "tokenizer.json")) {
+            if (!Files.isRegularFile(folder.resolve(name))) {
+                missing.add(name);
+            }
+        }
+        if (!hasWeights(folder)) {
+            missing.add("*.safetensors");
+        }
+        if (!missing.isEmpty()) {
+            throw invalid(folder, "has no " + String.join(", no ", missing));
+        }
+    }
+
+    private static boolean hasWeights(Path folder) {
+        try (Stream<Path> files = Files.list(folder)) {
+            return files.anyMatch(file -> file.toString().endsWith(".safetensors"));
+        } catch (IOException e) {
+            throw new MillraceException(
+                    ErrorCode.INVALID_CHECKPOINT, "model folder " + folder + " cannot be read: " + e.getMessage(), e);
+        }
+    }
+
+    private static MillraceException invalid(Path folder, String what) {
+        return MillraceException.ofParam(ErrorCode.INVALID_CHECKPOINT, "model", "model folder " + folder + " " + what);
+    }
+}

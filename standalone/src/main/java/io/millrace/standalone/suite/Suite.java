@@ -1,0 +1,283 @@
+package io.millrace.standalone.suite;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import io.millrace.decode.DecodeApplication;
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.model.LoadProgress;
+import io.millrace.engine.model.LoadedModel;
+import io.millrace.gateway.GatewayApplication;
+import io.millrace.gateway.served.ServedModel;
+import io.millrace.gateway.served.ServedModelLoader;
+import io.millrace.kvcache.KvCacheApplication;
+import io.millrace.prefill.PrefillApplication;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.web.server.PortInUseException;
+import org.springframework.context.ConfigurableApplicationContext;
+
+/// The four services in one process: four application contexts that talk gRPC over the loopback
+/// address, as they would in four processes. Prefill and decode share one loaded model. The inner ports
+/// are free ones; nothing but the REST surface is meant to be reached from outside.
+public final class Suite implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Suite.class);
+
+    private final SuiteSettings settings;
+    private final Map<SuiteService, ConfigurableApplicationContext> contexts = new EnumMap<>(SuiteService.class);
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private @Nullable LoadedModel model;
+    private @Nullable ServedModel served;
+    private boolean startBegun;
+    private boolean startEnded;
+    private volatile boolean closing;
+
+    public Suite(SuiteSettings settings) {
+        this.settings = settings;
+    }
+
+    /// Loads the model and starts the services. If anything fails, what was started is closed again. A
+    /// suite starts once.
+    ///
+    /// @throws MillraceException  with a sentence for whoever gave the settings: the port is in use, the
+    ///                            model is not there or not sound, the kernel provider cannot run here
+    public void start(LoadProgress progress) {
+        synchronized (this) {
+            if (startBegun) {
+                throw new IllegalStateException("the suite was started before");
+            }
+            startBegun = true;
+        }
+        boolean started = false;
+        try {
+            requireFreePort();
+            ModelFolder.require(settings.model());
+            startServices(progress);
+            started = true;
+        } finally {
+            boolean abandoned;
+            synchronized (this) {
+                startEnded = true;
+                abandoned = !started || closing;
+            }
+            if (abandoned) {
+                release();
+            }
+        }
+    }
+
+    /// Reading takes longest and the first context pays for all classes of the framework, so these two
+    /// go side by side; then prefill and decode; the gateway needs the ports of all.
+    private void startServices(LoadProgress progress) {
+        try (ExecutorService starters = Executors.newThreadPerTaskExecutor(
+                Thread.ofPlatform().name("suite-start-", 0).daemon().factory())) {
+            Future<LoadedModel> loading = starters.submit(() -> load(progress));
+            Future<ServedModel> reading = starters.submit(this::read);
+            String cache = ServiceStart.target(startKvCache());
+            LoadedModel loaded = await(loading);
+            ServedModel readModel = await(reading);
+            Future<ConfigurableApplicationContext> prefill =
+                    starters.submit(() -> startPrefill(loaded, readModel, cache));
+            String decodeTarget = ServiceStart.target(startDecode(loaded, readModel, cache));
+            startGateway(readModel, ServiceStart.target(await(prefill)), decodeTarget, cache);
+        }
+    }
+
+    private LoadedModel load(LoadProgress progress) {
+        LoadedModel loaded = LoadedModel.load(settings.model(), settings.engine(), progress);
+        synchronized (this) {
+            model = loaded;
+        }
+        return loaded;
+    }
+
+    private ServedModel read() {
+        ServedModel read = ServedModelLoader.load(settings.model(), settings.servedModelName());
+        synchronized (this) {
+            served = read;
+        }
+        return read;
+    }
+
+    private ConfigurableApplicationContext startKvCache() {
+        return keep(
+                SuiteService.KV_CACHE,
+                new ServiceStart(KvCacheApplication.builder(), "io/millrace/kvcache")
+                        .rpcOnly()
+                        .run());
+    }
+
+    private ConfigurableApplicationContext startPrefill(LoadedModel loaded, ServedModel read, String cache) {
+        return keep(
+                SuiteService.PREFILL,
+                new ServiceStart(PrefillApplication.builder(), "io/millrace/prefill")
+                        .rpcOnly()
+                        .set("millrace.model.served-name", read.name())
+                        .set("millrace.prefill.instance", "prefill")
+                        .set("millrace.prefill.kv-cache-targets", cache)
+                        .beans(Map.of("loadedModel", loaded))
+                        .run());
+    }
+
+    private ConfigurableApplicationContext startDecode(LoadedModel loaded, ServedModel read, String cache) {
+        return keep(
+                SuiteService.DECODE,
+                new ServiceStart(DecodeApplication.builder(), "io/millrace/decode")
+                        .rpcOnly()
+                        .set("millrace.model.served-name", read.name())
+                        .set("millrace.decode.instance", "decode")
+                        .set("millrace.decode.kv-cache-targets", cache)
+                        .beans(Map.of("loadedModel", loaded, "tokenizer", read.tokenizer()))
+                        .run());
+    }
+
+    private void startGateway(ServedModel read, String prefill, String decode, String cache) {
+        try {
+            keep(
+                    SuiteService.GATEWAY,
+                    new ServiceStart(GatewayApplication.builder(), "io/millrace/gateway")
+                            .restOnly(settings.host(), settings.port())
+                            .set("millrace.gateway.prefill-targets", prefill)
+                            .set("millrace.gateway.decode-targets", decode)
+                            .set("millrace.gateway.kv-cache-targets", cache)
+                            .beans(Map.of("servedModel", read))
+                            .run());
+        } catch (RuntimeException e) {
+            // Taken between the look and the start.
+            for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+                if (cause instanceof PortInUseException) {
+                    throw portInUse(e);
+                }
+            }
+            throw e;
+        }
+    }
+
+    private synchronized ConfigurableApplicationContext keep(
+            SuiteService service, ConfigurableApplicationContext context) {
+        contexts.put(service, context);
+        return context;
+    }
+
+    private static <T> T await(Future<T> future) {
+        try {
+            return future.get();
+        } catch (ExecutionException e) {
+            switch (e.getCause()) {
+                case MillraceException known -> throw known;
+                case IllegalArgumentException refused ->
+                    throw new MillraceException(
+                            ErrorCode.INVALID_REQUEST, String.valueOf(refused.getMessage()), refused);
+                case null, default -> throw new IllegalStateException("the suite did not start", e.getCause());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new MillraceException(ErrorCode.CANCELLED, "the start was interrupted", e);
+        }
+    }
+
+    private void requireFreePort() {
+        if (settings.port() == 0) {
+            return;
+        }
+        try (ServerSocket probe = new ServerSocket()) {
+            probe.setReuseAddress(true);
+            probe.bind(new java.net.InetSocketAddress(InetAddress.getByName(settings.host()), settings.port()));
+        } catch (java.net.BindException e) {
+            throw portInUse(e);
+        } catch (IOException e) {
+            throw MillraceException.ofParam(
+                    ErrorCode.INVALID_REQUEST,
+                    "host",
+                    "host: " + settings.host() + " cannot be listened on: " + e.getMessage());
+        }
+    }
+
+    private MillraceException portInUse(Exception cause) {
+        String sentence = "port " + settings.port() + " is in use (expected: a free port; use --port N)";
+        return new MillraceException(ErrorCode.INVALID_REQUEST, sentence, "port", 0, cause);
+    }
+
+    /// Where the REST surface answers.
+    public URI url() {
+        boolean everywhere =
+                settings.host().equals("0.0.0.0") || settings.host().equals("::");
+        String host = everywhere ? SuiteSettings.LOOPBACK : settings.host();
+        String port = context(SuiteService.GATEWAY).getEnvironment().getRequiredProperty("local.server.port");
+        return URI.create("http://" + (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port);
+    }
+
+    /// Counters of one service.
+    public MeterRegistry meters(SuiteService service) {
+        return context(service).getBean(MeterRegistry.class);
+    }
+
+    private synchronized ConfigurableApplicationContext context(SuiteService service) {
+        ConfigurableApplicationContext context = contexts.get(service);
+        if (context == null) {
+            throw new IllegalStateException(service + " does not run");
+        }
+        return context;
+    }
+
+    /// Whether somebody has asked for the end; what fails from then on fails because of that.
+    public boolean isClosing() {
+        return closing;
+    }
+
+    /// Waits until the suite is closed.
+    public void awaitClosed() {
+        try {
+            closed.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /// Ends the services in reverse order: the gateway first, so that nobody asks those behind it any
+    /// more. While the suite starts this only leaves word; the start then undoes itself. Idempotent.
+    @Override
+    public void close() {
+        synchronized (this) {
+            if (closing) {
+                return;
+            }
+            closing = true;
+            if (startBegun && !startEnded) {
+                return;
+            }
+        }
+        release();
+    }
+
+    private synchronized void release() {
+        SuiteService[] services = SuiteService.values();
+        for (int i = services.length - 1; i >= 0; i--) {
+            ConfigurableApplicationContext context = contexts.remove(services[i]);
+            if (context != null) {
+                log.info("closing {}", services[i]);
+                context.close();
+            }
+        }
+        if (served != null) {
+            served.close();
+            served = null;
+        }
+        if (model != null) {
+            model.close();
+            model = null;
+        }
+        closed.countDown();
+    }
+}

@@ -1,0 +1,52 @@
+package io.millrace.standalone.suite;
+
+import io.millrace.engine.settings.EngineSettings;
+import io.millrace.engine.settings.KernelSettings;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/// What a suite is told.
+///
+/// @param model            folder of the checkpoint
+/// @param servedModelName  model id of the API; null for the folder's name
+/// @param host             address the REST surface listens on
+/// @param port             its port; 0 for any free one
+/// @param engine           of prefill and decode, which share the loaded model
+public record SuiteSettings(
+        Path model, @Nullable String servedModelName, String host, int port, EngineSettings engine) {
+    /// Nobody from outside reaches it.
+    public static final String LOOPBACK = "127.0.0.1";
+
+    private static final int MAX_PORT = 65_535;
+
+    public SuiteSettings {
+        if (port < 0 || port > MAX_PORT) {
+            throw new IllegalArgumentException("port: " + port + " (expected: 0.." + MAX_PORT + ")");
+        }
+    }
+
+    /// Any free port of the loopback address.
+    public static SuiteSettings of(Path model) {
+        return new SuiteSettings(model, null, LOOPBACK, 0, EngineSettings.defaults());
+    }
+
+    public SuiteSettings at(String newHost, int newPort) {
+        return new SuiteSettings(model, servedModelName, newHost, newPort, engine);
+    }
+
+    public SuiteSettings named(@Nullable String name) {
+        return new SuiteSettings(model, name, host, port, engine);
+    }
+
+    /// @param provider  name of the kernel provider, or `auto`
+    public SuiteSettings computedBy(String provider) {
+        KernelSettings old = engine.kernels();
+        KernelSettings kernels = new KernelSettings(provider, old.threads(), old.mlaForm());
+        return new SuiteSettings(
+                model,
+                servedModelName,
+                host,
+                port,
+                new EngineSettings(kernels, engine.dsa(), engine.kv(), engine.weights()));
+    }
+}
