@@ -7,7 +7,9 @@ import jdk.incubator.vector.IntVector;
 /// chain of fused multiply-adds over ascending inputs, so the tile that computes it does not show in the result.
 ///
 /// Tiles stay small on purpose: with more than about twenty vector operations in a loop body the compiler runs out of
-/// its inlining budget and boxes every vector. Rows and panels beyond the end repeat the last one.
+/// its inlining budget and boxes every vector. So results, too, are stored by the API's own method, which is
+/// inlined beyond the budget, at addresses computed before the loop. Rows and panels beyond the end repeat the
+/// last one.
 final class Bfloat16Tiles {
     private Bfloat16Tiles() {}
 
@@ -48,6 +50,10 @@ final class Bfloat16Tiles {
         long w1 = p.panel(panel + 1, panelEnd);
         long w2 = p.panel(panel + 2, panelEnd);
         long w3 = p.panel(panel + 3, panelEnd);
+        long to0 = p.out(row, row + 1, panel, panelEnd);
+        long to1 = p.out(row, row + 1, panel + 1, panelEnd);
+        long to2 = p.out(row, row + 1, panel + 2, panelEnd);
+        long to3 = p.out(row, row + 1, panel + 3, panelEnd);
         FloatVector y0 = Lanes.zero();
         FloatVector y1 = Lanes.zero();
         FloatVector y2 = Lanes.zero();
@@ -71,10 +77,10 @@ final class Bfloat16Tiles {
             y3 = Lanes.low(w).fma(even, y3);
             y3 = Lanes.high(w).fma(odd, y3);
         }
-        y0.intoMemorySegment(Lanes.ALL, p.out(row, row + 1, panel, panelEnd), Lanes.ORDER);
-        y1.intoMemorySegment(Lanes.ALL, p.out(row, row + 1, panel + 1, panelEnd), Lanes.ORDER);
-        y2.intoMemorySegment(Lanes.ALL, p.out(row, row + 1, panel + 2, panelEnd), Lanes.ORDER);
-        y3.intoMemorySegment(Lanes.ALL, p.out(row, row + 1, panel + 3, panelEnd), Lanes.ORDER);
+        y0.intoMemorySegment(Lanes.ALL, to0, Lanes.ORDER);
+        y1.intoMemorySegment(Lanes.ALL, to1, Lanes.ORDER);
+        y2.intoMemorySegment(Lanes.ALL, to2, Lanes.ORDER);
+        y3.intoMemorySegment(Lanes.ALL, to3, Lanes.ORDER);
     }
 
     private static void fourRows(Product p, int row, int rowEnd, int panel, int panelEnd) {
@@ -84,6 +90,11 @@ final class Bfloat16Tiles {
         long x3 = p.row(row + 3, rowEnd);
         long w0 = p.panel(panel, panelEnd);
         long w1 = p.panel(panel + 1, panelEnd);
+        long to0 = p.out(row, rowEnd, panel, panelEnd);
+        long to1 = p.out(row + 1, rowEnd, panel, panelEnd);
+        long to2 = p.out(row + 2, rowEnd, panel, panelEnd);
+        long to3 = p.out(row + 3, rowEnd, panel, panelEnd);
+        long next = p.next(panel, panelEnd);
         FloatVector y00 = Lanes.zero();
         FloatVector y01 = Lanes.zero();
         FloatVector y10 = Lanes.zero();
@@ -127,13 +138,13 @@ final class Bfloat16Tiles {
             y30 = v0.fma(x, y30);
             y31 = v1.fma(x, y31);
         }
-        y00.intoMemorySegment(Lanes.ALL, p.out(row, rowEnd, panel, panelEnd), Lanes.ORDER);
-        y01.intoMemorySegment(Lanes.ALL, p.out(row, rowEnd, panel + 1, panelEnd), Lanes.ORDER);
-        y10.intoMemorySegment(Lanes.ALL, p.out(row + 1, rowEnd, panel, panelEnd), Lanes.ORDER);
-        y11.intoMemorySegment(Lanes.ALL, p.out(row + 1, rowEnd, panel + 1, panelEnd), Lanes.ORDER);
-        y20.intoMemorySegment(Lanes.ALL, p.out(row + 2, rowEnd, panel, panelEnd), Lanes.ORDER);
-        y21.intoMemorySegment(Lanes.ALL, p.out(row + 2, rowEnd, panel + 1, panelEnd), Lanes.ORDER);
-        y30.intoMemorySegment(Lanes.ALL, p.out(row + 3, rowEnd, panel, panelEnd), Lanes.ORDER);
-        y31.intoMemorySegment(Lanes.ALL, p.out(row + 3, rowEnd, panel + 1, panelEnd), Lanes.ORDER);
+        y00.intoMemorySegment(Lanes.ALL, to0, Lanes.ORDER);
+        y01.intoMemorySegment(Lanes.ALL, to0 + next, Lanes.ORDER);
+        y10.intoMemorySegment(Lanes.ALL, to1, Lanes.ORDER);
+        y11.intoMemorySegment(Lanes.ALL, to1 + next, Lanes.ORDER);
+        y20.intoMemorySegment(Lanes.ALL, to2, Lanes.ORDER);
+        y21.intoMemorySegment(Lanes.ALL, to2 + next, Lanes.ORDER);
+        y30.intoMemorySegment(Lanes.ALL, to3, Lanes.ORDER);
+        y31.intoMemorySegment(Lanes.ALL, to3 + next, Lanes.ORDER);
     }
 }

@@ -20,10 +20,11 @@ final class ExpertRows implements PoolTask {
     private final Scratch.Buffer outputBuffer;
     private final Worker[] workers;
     private final ExpertRouting routing = new ExpertRouting();
+    // A task of its own: in one method, both would exceed the compiler's inlining budget and box vectors.
+    private final PoolTask sums = this::sum;
 
     private int[] chunkExperts = new int[0];
     private int[] chunkPlaces = new int[0];
-    private boolean summing;
     private int rows;
     private int hidden;
     private int outputWidth;
@@ -60,10 +61,8 @@ final class ExpertRows implements PoolTask {
         routing.route(moe.gating(), logits, stride, Lanes.address(moe.correctionBias()), rows);
         int pairs = routing.start(experts);
         outputs = outputBuffer.floats((long) (pairs + rows) * outputWidth);
-        summing = false;
         pool.run(this, planChunks(experts, pairs));
-        summing = true;
-        pool.run(this, (rows + ROWS_PER_SUM - 1) / ROWS_PER_SUM);
+        pool.run(sums, (rows + ROWS_PER_SUM - 1) / ROWS_PER_SUM);
     }
 
     /// Lists the chunks: expert and first place. The shared expert's places follow those of the routed ones and, as
@@ -90,17 +89,7 @@ final class ExpertRows implements PoolTask {
 
     @Override
     public void run(int chunk, int worker) {
-        MoeWeights moe = weights;
-        if (moe == null) {
-            throw new IllegalStateException("expert rows before a call");
-        }
-        if (summing) {
-            int end = Math.min(rows, (chunk + 1) * ROWS_PER_SUM);
-            for (int row = chunk * ROWS_PER_SUM; row < end; row++) {
-                sum(moe, row);
-            }
-            return;
-        }
+        MoeWeights moe = called();
         int experts = moe.gating().experts();
         int expert = chunkExperts[chunk];
         int place = chunkPlaces[chunk];
@@ -117,6 +106,22 @@ final class ExpertRows implements PoolTask {
                 Lanes.copy(x + routing.row(place + i) * rowBytes, gathered + i * rowBytes, rowBytes);
             }
             workers[worker].run(moe.experts().get(expert), gathered, count, to);
+        }
+    }
+
+    private MoeWeights called() {
+        MoeWeights moe = weights;
+        if (moe == null) {
+            throw new IllegalStateException("expert rows before a call");
+        }
+        return moe;
+    }
+
+    private void sum(int chunk, int worker) {
+        MoeWeights moe = called();
+        int end = Math.min(rows, (chunk + 1) * ROWS_PER_SUM);
+        for (int row = chunk * ROWS_PER_SUM; row < end; row++) {
+            sum(moe, row);
         }
     }
 

@@ -34,6 +34,10 @@ final class FloatTiles {
         long w1 = p.panel(panel + 1, panelEnd);
         long w2 = p.panel(panel + 2, panelEnd);
         long w3 = p.panel(panel + 3, panelEnd);
+        long to0 = p.out(row, row + 1, panel, panelEnd);
+        long to1 = p.out(row, row + 1, panel + 1, panelEnd);
+        long to2 = p.out(row, row + 1, panel + 2, panelEnd);
+        long to3 = p.out(row, row + 1, panel + 3, panelEnd);
         FloatVector y0 = Lanes.zero();
         FloatVector y1 = Lanes.zero();
         FloatVector y2 = Lanes.zero();
@@ -47,10 +51,10 @@ final class FloatTiles {
             y2 = Lanes.load(w2 + at).fma(v, y2);
             y3 = Lanes.load(w3 + at).fma(v, y3);
         }
-        Lanes.store(y0, p.out(row, row + 1, panel, panelEnd));
-        Lanes.store(y1, p.out(row, row + 1, panel + 1, panelEnd));
-        Lanes.store(y2, p.out(row, row + 1, panel + 2, panelEnd));
-        Lanes.store(y3, p.out(row, row + 1, panel + 3, panelEnd));
+        y0.intoMemorySegment(Lanes.ALL, to0, Lanes.ORDER);
+        y1.intoMemorySegment(Lanes.ALL, to1, Lanes.ORDER);
+        y2.intoMemorySegment(Lanes.ALL, to2, Lanes.ORDER);
+        y3.intoMemorySegment(Lanes.ALL, to3, Lanes.ORDER);
     }
 
     private static void fourRows(Product p, int row, int rowEnd, int panel, int panelEnd) {
@@ -60,6 +64,11 @@ final class FloatTiles {
         long x3 = p.row(row + 3, rowEnd);
         long w0 = p.panel(panel, panelEnd);
         long w1 = p.panel(panel + 1, panelEnd);
+        long to0 = p.out(row, rowEnd, panel, panelEnd);
+        long to1 = p.out(row + 1, rowEnd, panel, panelEnd);
+        long to2 = p.out(row + 2, rowEnd, panel, panelEnd);
+        long to3 = p.out(row + 3, rowEnd, panel, panelEnd);
+        long next = p.next(panel, panelEnd);
         FloatVector y00 = Lanes.zero();
         FloatVector y01 = Lanes.zero();
         FloatVector y10 = Lanes.zero();
@@ -87,14 +96,14 @@ final class FloatTiles {
             y30 = v0.fma(x, y30);
             y31 = v1.fma(x, y31);
         }
-        Lanes.store(y00, p.out(row, rowEnd, panel, panelEnd));
-        Lanes.store(y01, p.out(row, rowEnd, panel + 1, panelEnd));
-        Lanes.store(y10, p.out(row + 1, rowEnd, panel, panelEnd));
-        Lanes.store(y11, p.out(row + 1, rowEnd, panel + 1, panelEnd));
-        Lanes.store(y20, p.out(row + 2, rowEnd, panel, panelEnd));
-        Lanes.store(y21, p.out(row + 2, rowEnd, panel + 1, panelEnd));
-        Lanes.store(y30, p.out(row + 3, rowEnd, panel, panelEnd));
-        Lanes.store(y31, p.out(row + 3, rowEnd, panel + 1, panelEnd));
+        y00.intoMemorySegment(Lanes.ALL, to0, Lanes.ORDER);
+        y01.intoMemorySegment(Lanes.ALL, to0 + next, Lanes.ORDER);
+        y10.intoMemorySegment(Lanes.ALL, to1, Lanes.ORDER);
+        y11.intoMemorySegment(Lanes.ALL, to1 + next, Lanes.ORDER);
+        y20.intoMemorySegment(Lanes.ALL, to2, Lanes.ORDER);
+        y21.intoMemorySegment(Lanes.ALL, to2 + next, Lanes.ORDER);
+        y30.intoMemorySegment(Lanes.ALL, to3, Lanes.ORDER);
+        y31.intoMemorySegment(Lanes.ALL, to3 + next, Lanes.ORDER);
     }
 
     private static void eightRows(Product p, int row, int rowEnd, int panel) {
@@ -107,6 +116,14 @@ final class FloatTiles {
         long x6 = p.row(row + 6, rowEnd);
         long x7 = p.row(row + 7, rowEnd);
         long w = p.panel(panel, panel + 1);
+        long to0 = p.out(row, rowEnd, panel, panel + 1);
+        long to1 = p.out(row + 1, rowEnd, panel, panel + 1);
+        long to2 = p.out(row + 2, rowEnd, panel, panel + 1);
+        long to3 = p.out(row + 3, rowEnd, panel, panel + 1);
+        long to4 = p.out(row + 4, rowEnd, panel, panel + 1);
+        long to5 = p.out(row + 5, rowEnd, panel, panel + 1);
+        long to6 = p.out(row + 6, rowEnd, panel, panel + 1);
+        long to7 = p.out(row + 7, rowEnd, panel, panel + 1);
         FloatVector y0 = Lanes.zero();
         FloatVector y1 = Lanes.zero();
         FloatVector y2 = Lanes.zero();
@@ -128,13 +145,13 @@ final class FloatTiles {
             y6 = v.fma(Lanes.broadcast(x6 + from), y6);
             y7 = v.fma(Lanes.broadcast(x7 + from), y7);
         }
-        Lanes.store(y0, p.out(row, rowEnd, panel, panel + 1));
-        Lanes.store(y1, p.out(row + 1, rowEnd, panel, panel + 1));
-        Lanes.store(y2, p.out(row + 2, rowEnd, panel, panel + 1));
-        Lanes.store(y3, p.out(row + 3, rowEnd, panel, panel + 1));
-        Lanes.store(y4, p.out(row + 4, rowEnd, panel, panel + 1));
-        Lanes.store(y5, p.out(row + 5, rowEnd, panel, panel + 1));
-        Lanes.store(y6, p.out(row + 6, rowEnd, panel, panel + 1));
-        Lanes.store(y7, p.out(row + 7, rowEnd, panel, panel + 1));
+        y0.intoMemorySegment(Lanes.ALL, to0, Lanes.ORDER);
+        y1.intoMemorySegment(Lanes.ALL, to1, Lanes.ORDER);
+        y2.intoMemorySegment(Lanes.ALL, to2, Lanes.ORDER);
+        y3.intoMemorySegment(Lanes.ALL, to3, Lanes.ORDER);
+        y4.intoMemorySegment(Lanes.ALL, to4, Lanes.ORDER);
+        y5.intoMemorySegment(Lanes.ALL, to5, Lanes.ORDER);
+        y6.intoMemorySegment(Lanes.ALL, to6, Lanes.ORDER);
+        y7.intoMemorySegment(Lanes.ALL, to7, Lanes.ORDER);
     }
 }

@@ -80,4 +80,9 @@ final class Product {
     long out(int row, int rowEnd, int panel, int panelEnd) {
         return Lanes.base(y + Math.min(row, rowEnd - 1) * yRow + (long) Math.min(panel, panelEnd - 1) * Lanes.BYTES);
     }
+
+    /// Bytes from the outputs of a panel to those of the next one.
+    long next(int panel, int panelEnd) {
+        return panel + 1 < panelEnd ? Lanes.BYTES : 0;
+    }
 }

@@ -90,9 +90,9 @@ final class SoftmaxTile {
         }
         FloatVector sum = Lanes.zero();
         for (int i = 0; i < count; i++) {
-            FloatVector weight =
-                    Exponential.exp(Lanes.load(scores + i * step).mul(scale).sub(max));
-            Lanes.store(weight, scores + i * step);
+            long at = Lanes.base(scores + i * step);
+            FloatVector weight = Exponential.exp(Lanes.load(at).mul(scale).sub(max));
+            weight.intoMemorySegment(Lanes.ALL, at, Lanes.ORDER);
             sum = sum.add(weight);
         }
         // The first tile of a run has m = -infinity, and exp(-infinity) is 0.

@@ -29,6 +29,10 @@ final class StridedTiles {
         long w1 = p.panel(panel + 1, panelEnd);
         long w2 = p.panel(panel + 2, panelEnd);
         long w3 = p.panel(panel + 3, panelEnd);
+        long to0 = p.out(row, row + 1, panel, panelEnd);
+        long to1 = p.out(row, row + 1, panel + 1, panelEnd);
+        long to2 = p.out(row, row + 1, panel + 2, panelEnd);
+        long to3 = p.out(row, row + 1, panel + 3, panelEnd);
         FloatVector y0 = Lanes.zero();
         FloatVector y1 = Lanes.zero();
         FloatVector y2 = Lanes.zero();
@@ -44,10 +48,10 @@ final class StridedTiles {
             y2 = Lanes.load(w2 + at).fma(v, y2);
             y3 = Lanes.load(w3 + at).fma(v, y3);
         }
-        Lanes.store(y0, p.out(row, row + 1, panel, panelEnd));
-        Lanes.store(y1, p.out(row, row + 1, panel + 1, panelEnd));
-        Lanes.store(y2, p.out(row, row + 1, panel + 2, panelEnd));
-        Lanes.store(y3, p.out(row, row + 1, panel + 3, panelEnd));
+        y0.intoMemorySegment(Lanes.ALL, to0, Lanes.ORDER);
+        y1.intoMemorySegment(Lanes.ALL, to1, Lanes.ORDER);
+        y2.intoMemorySegment(Lanes.ALL, to2, Lanes.ORDER);
+        y3.intoMemorySegment(Lanes.ALL, to3, Lanes.ORDER);
     }
 
     private static void fourRows(Product p, int row, int rowEnd, int panel, int panelEnd) {
@@ -57,6 +61,11 @@ final class StridedTiles {
         long x3 = p.row(row + 3, rowEnd);
         long w0 = p.panel(panel, panelEnd);
         long w1 = p.panel(panel + 1, panelEnd);
+        long to0 = p.out(row, rowEnd, panel, panelEnd);
+        long to1 = p.out(row + 1, rowEnd, panel, panelEnd);
+        long to2 = p.out(row + 2, rowEnd, panel, panelEnd);
+        long to3 = p.out(row + 3, rowEnd, panel, panelEnd);
+        long next = p.next(panel, panelEnd);
         FloatVector y00 = Lanes.zero();
         FloatVector y01 = Lanes.zero();
         FloatVector y10 = Lanes.zero();
@@ -86,13 +95,13 @@ final class StridedTiles {
             y30 = v0.fma(x, y30);
             y31 = v1.fma(x, y31);
         }
-        Lanes.store(y00, p.out(row, rowEnd, panel, panelEnd));
-        Lanes.store(y01, p.out(row, rowEnd, panel + 1, panelEnd));
-        Lanes.store(y10, p.out(row + 1, rowEnd, panel, panelEnd));
-        Lanes.store(y11, p.out(row + 1, rowEnd, panel + 1, panelEnd));
-        Lanes.store(y20, p.out(row + 2, rowEnd, panel, panelEnd));
-        Lanes.store(y21, p.out(row + 2, rowEnd, panel + 1, panelEnd));
-        Lanes.store(y30, p.out(row + 3, rowEnd, panel, panelEnd));
-        Lanes.store(y31, p.out(row + 3, rowEnd, panel + 1, panelEnd));
+        y00.intoMemorySegment(Lanes.ALL, to0, Lanes.ORDER);
+        y01.intoMemorySegment(Lanes.ALL, to0 + next, Lanes.ORDER);
+        y10.intoMemorySegment(Lanes.ALL, to1, Lanes.ORDER);
+        y11.intoMemorySegment(Lanes.ALL, to1 + next, Lanes.ORDER);
+        y20.intoMemorySegment(Lanes.ALL, to2, Lanes.ORDER);
+        y21.intoMemorySegment(Lanes.ALL, to2 + next, Lanes.ORDER);
+        y30.intoMemorySegment(Lanes.ALL, to3, Lanes.ORDER);
+        y31.intoMemorySegment(Lanes.ALL, to3 + next, Lanes.ORDER);
     }
 }
