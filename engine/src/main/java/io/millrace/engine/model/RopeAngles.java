@@ -31,6 +31,11 @@ final class RopeAngles {
         for (int row = 0; row < batch.rows(); row++) {
             float position = batch.position(row);
             long at = (long) row * pairs;
+            if (row > 0 && batch.position(row - 1) == batch.position(row)) {
+                repeat(cos, at, pairs);
+                repeat(sin, at, pairs);
+                continue;
+            }
             for (int pair = 0; pair < pairs; pair++) {
                 double angle = position * inverseFrequencies[pair];
                 cos.setAtIndex(JAVA_FLOAT, at + pair, (float) StrictMath.cos(angle));
@@ -38,5 +43,11 @@ final class RopeAngles {
             }
         }
         return rows;
+    }
+
+    /// Copies the row before: streams in step are at the same position.
+    private static void repeat(MemorySegment rows, long at, int pairs) {
+        long bytes = (long) pairs * Float.BYTES;
+        MemorySegment.copy(rows, at * Float.BYTES - bytes, rows, at * Float.BYTES, bytes);
     }
 }
