@@ -67,7 +67,8 @@ class AttentionTest {
             }
         }
         int rowBytes = (96 + layer.indexDim) * format.elementBytes();
-        assertThat(changedBytes).isBetween(4 * rowBytes * 9 / 10, 4 * rowBytes);
+        // In bfloat16 one byte in ten was the same before: sign and exponent of a random number.
+        assertThat(changedBytes).isBetween(4 * rowBytes * 8 / 10, 4 * rowBytes);
     }
 
     @Test
