@@ -68,10 +68,11 @@ class MillraceScriptTest {
                         "-Xbatch",
                         "-Xflag",
                         "-Dmillrace.home=" + project.toRealPath(),
-                        "-jar",
+                        "-cp",
                         project.toRealPath()
-                                .resolve("standalone/target/millrace-standalone-1-exec.jar")
+                                .resolve("standalone/target/millrace-standalone-1.jar")
                                 .toString(),
+                        "io.millrace.standalone.MillraceCommand",
                         "render",
                         "--model",
                         "with space");
@@ -79,6 +80,35 @@ class MillraceScriptTest {
         assertThat(second.lines().getFirst()).isEqualTo("-Xbatch");
         assertThat(builds()).hasSize(1);
         assertThat(builds().getFirst()).contains("-DskipTests", "package");
+    }
+
+    @Test
+    void preparesQuickStartsOnceForCommandsThatServe() throws Exception {
+        script(jdk.resolve("bin/java"), """
+                #!/bin/sh
+                for argument; do
+                  case $argument in
+                  -XX:AOTCacheOutput=*) echo cache > "${argument#*=}"; exit 0 ;;
+                  esac
+                done
+                printf '%s\\n' "$@"
+                """);
+        assertThat(run(project.resolve("millrace"), "render").lines())
+                .noneMatch(line -> line.startsWith("-XX:AOTCache") || line.contains("preparing"));
+        Outcome first = run(project.resolve("millrace"), "up", "--port", "0");
+        assertThat(first.lines().getFirst()).contains("preparing quick starts");
+        assertThat(first.lines()).anyMatch(line -> line.startsWith("-XX:AOTCache="));
+        Outcome second = run(project.resolve("millrace"), "up");
+        assertThat(second.lines().getFirst()).isEqualTo("-Xbatch");
+        assertThat(second.lines()).anyMatch(line -> line.startsWith("-XX:AOTCache="));
+    }
+
+    @Test
+    void aCacheThatCannotBeMadeIsDoneWithout() throws Exception {
+        assertThat(run(project.resolve("millrace"), "up").lines()).anyMatch(line -> line.contains("preparing"));
+        Outcome second = run(project.resolve("millrace"), "up");
+        assertThat(second.exitCode()).isEqualTo(3);
+        assertThat(second.lines()).noneMatch(line -> line.contains("AOT") || line.contains("preparing"));
     }
 
     @Test

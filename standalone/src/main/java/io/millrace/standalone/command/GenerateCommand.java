@@ -19,7 +19,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "generate",
         description = {
-            "Answers one prompt, taken from the argument or, without one, from standard input; prints the answer alone.",
+            "Answers one prompt, the argument or, without one, standard input; prints the answer alone.",
             "The prompt is one message of a chat; with --raw the model goes on with the text as it stands."
         })
 public final class GenerateCommand implements Callable<Integer> {
