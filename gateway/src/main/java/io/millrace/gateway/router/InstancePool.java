@@ -89,6 +89,10 @@ final class InstancePool {
                 log.info("{} {} is up", service, instance.name());
             }
         } catch (StatusRuntimeException e) {
+            if (Thread.currentThread().isInterrupted()) {
+                // The gateway ends; that says nothing about the instance.
+                return;
+            }
             // A slow answer on a busy machine is no outage; several in a row are.
             boolean slow = e.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED;
             if (known && slow && instance.missed() < TOLERATED_MISSES) {
