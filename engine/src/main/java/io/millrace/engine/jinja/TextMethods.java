@@ -101,15 +101,9 @@ final class TextMethods {
             case "capitalize" -> Texts.capitalize(text, budget);
             case "title" -> title(text);
             case "swapcase" -> Texts.convert(text, TextMethods::swapCase, budget);
-            case "casefold" -> caseFold(text);
+            case "casefold" -> Texts.caseFold(text, budget);
             default -> Texts.lower(text, budget);
         };
-    }
-
-    /// Differs from small letters in a few letters only, of which these are the ones to meet.
-    private Text caseFold(Text text) {
-        Text lower = Texts.lower(Texts.replaceAll(text, Text.of("ß"), Text.of("ss"), budget), budget);
-        return lower.withCharacters(lower.string().replace('ς', 'σ'));
     }
 
     private static String swapCase(String string) {
@@ -185,7 +179,7 @@ final class TextMethods {
         }
         return Value.TupleOf.of(
                 text.part(0, found),
-                separator,
+                text.isSafe() ? separator.withSafe(true) : separator,
                 text.part(found + separator.string().length(), string.length()));
     }
 

@@ -243,6 +243,30 @@ final class Texts {
         return convert(text, string -> string.toLowerCase(Locale.ROOT), budget);
     }
 
+    /// Full case folding, as Python's `casefold`.
+    static Text caseFold(Text text, Budget budget) {
+        return convert(text, Texts::fold, budget);
+    }
+
+    private static String fold(String string) {
+        StringBuilder folded = new StringBuilder();
+        string.codePoints().forEach(codePoint -> {
+            String letter = Character.toString(codePoint);
+            String capital = letter.toUpperCase(Locale.ROOT);
+            // Folding goes by the small letter of the capital, but for these.
+            switch (codePoint) {
+                case 'ı' -> folded.append(letter);
+                case 'ẞ' -> folded.append("ss");
+                default ->
+                    folded.append(
+                            Character.UnicodeScript.of(codePoint) == Character.UnicodeScript.CHEROKEE
+                                    ? capital
+                                    : capital.toLowerCase(Locale.ROOT));
+            }
+        });
+        return folded.toString();
+    }
+
     /// First letter as in a title, the rest small.
     static Text capitalize(Text text, Budget budget) {
         if (text.isEmpty()) {

@@ -454,4 +454,15 @@ class JinjaTemplateTest {
             }
         }
     }
+
+    @Test
+    void foldsCaseInFull() {
+        assertThat(render("{{ 'ﬁn ẞß ΣΑΣ ŉ ıI Ꭰꭰ µſ'.casefold() }}")).isEqualTo("fin ssss σασ ʼn ıi ᎠᎠ μs");
+    }
+
+    @Test
+    void partitionsSafeTextIntoSafeParts() {
+        assertThat(render("{{ ('<b>l' | escape).rpartition('l') }}"))
+                .isEqualTo("(Markup('&lt;b&gt;'), Markup('l'), Markup(''))");
+    }
 }
