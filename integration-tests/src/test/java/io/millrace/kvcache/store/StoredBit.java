@@ -11,6 +11,11 @@ public final class StoredBit {
     /// @param store  the bean of a running kv-cache-service
     /// @return false if there is no such block
     public static boolean flip(BlockStore store, ByteString blockId, int section, int offset) {
-        return store.flipBit(blockId, section, offset);
+        return store.flipBit(blockId, section, offset, true);
+    }
+
+    /// The same, but the checksum stays: whoever looks at it sees the damage.
+    public static boolean damage(BlockStore store, ByteString blockId, int section, int offset) {
+        return store.flipBit(blockId, section, offset, false);
     }
 }

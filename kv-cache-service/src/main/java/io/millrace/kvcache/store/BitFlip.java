@@ -5,19 +5,18 @@ import io.millrace.engine.kv.BlockChecksum;
 import java.util.ArrayList;
 import java.util.List;
 
-/// A block with one bit changed and a checksum that hides it; see [BlockStore#flipBit].
+/// A block with one bit changed; see [BlockStore#flipBit].
 final class BitFlip {
     private BitFlip() {}
 
-    static StoredBlock of(StoredBlock block, int section, int offset) {
-        byte[] data = block.sections().get(section).data().toByteArray();
+    /// @param hidden  whether the checksum is made to fit
+    static StoredBlock of(StoredBlock block, int section, int offset, boolean hidden) {
+        Section old = block.sections().get(section);
+        byte[] data = old.data().toByteArray();
         data[offset] ^= 1;
+        int crc32c = hidden ? BlockChecksum.crc32c(block.id().toByteArray(), section, data) : old.crc32c();
         List<Section> sections = new ArrayList<>(block.sections());
-        sections.set(
-                section,
-                new Section(
-                        ByteString.copyFrom(data),
-                        BlockChecksum.crc32c(block.id().toByteArray(), section, data)));
+        sections.set(section, new Section(ByteString.copyFrom(data), crc32c));
         return new StoredBlock(block.namespace(), block.id(), block.tokens(), sections);
     }
 }

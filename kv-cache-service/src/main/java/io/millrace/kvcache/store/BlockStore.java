@@ -242,24 +242,23 @@ public final class BlockStore {
         });
     }
 
-    /// For tests alone: flips the lowest bit of one byte of a stored block or tail, and makes the
-    /// checksum fit again, so
-    /// that only the numbers computed from the block can show it. Tests of other modules reach it from
-    /// a class in this
-    /// package.
+    /// For tests alone: flips the lowest bit of one byte of a stored block or tail. Tests of other modules
+    /// reach it from a class in this package.
     ///
+    /// @param hidden  makes the checksum fit again, so that only the numbers computed from the block can
+    ///                show the change
     /// @return false if there is no such block
-    boolean flipBit(ByteString id, int section, int offset) {
+    boolean flipBit(ByteString id, int section, int offset, boolean hidden) {
         return core.locked(() -> {
             TreeNode node = core.tree.find(id);
             if (node != null) {
-                node.block = BitFlip.of(node.block, section, offset);
+                node.block = BitFlip.of(node.block, section, offset, hidden);
                 return true;
             }
             for (Lease lease : core.leases.all()) {
                 StoredBlock tail = lease.tails.get(id);
                 if (tail != null) {
-                    lease.tails.put(id, BitFlip.of(tail, section, offset));
+                    lease.tails.put(id, BitFlip.of(tail, section, offset, hidden));
                     return true;
                 }
             }

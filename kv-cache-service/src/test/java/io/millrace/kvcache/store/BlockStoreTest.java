@@ -214,9 +214,9 @@ class BlockStoreTest {
         send(put, id(1), NAMESPACE);
         ByteString tail = sendTail(put, "a", 0);
         put.finish();
-        assertThat(store.flipBit(id(1), 1, 5)).isTrue();
-        assertThat(store.flipBit(tail, 0, 0)).isTrue();
-        assertThat(store.flipBit(id(3), 0, 0)).isFalse();
+        assertThat(store.flipBit(id(1), 1, 5, true)).isTrue();
+        assertThat(store.flipBit(tail, 0, 0, true)).isTrue();
+        assertThat(store.flipBit(id(3), 0, 0, true)).isFalse();
         StoredBlock block =
                 store.openFetch("a", "p", NAMESPACE, ids(1)).blocks().getFirst();
         assertThat(block.sections().get(0)).isEqualTo(StoreFixture.section(id(1), 0));
