@@ -31,11 +31,7 @@ import picocli.CommandLine.Spec;
         synopsisSubcommandLabel = "COMMAND",
         scope = CommandLine.ScopeType.INHERIT,
         exitCodeListHeading = "%nExit codes:%n",
-        exitCodeList = {
-            "0:done (a line of input that could not be answered is answered with its error)",
-            "1:failed; a sentence says why",
-            "2:the command line cannot be understood"
-        })
+        exitCodeList = {"0:done", "1:failed; a sentence says why", "2:the command line cannot be understood"})
 public final class MillraceCommand implements Runnable {
     @Spec
     private CommandSpec spec = CommandSpec.create();
@@ -77,9 +73,15 @@ public final class MillraceCommand implements Runnable {
         return ExitCode.USAGE;
     }
 
+    /// An argument that nobody can work with is the command line's fault, wherever it is noticed.
     private static int explainFailure(Exception e, CommandLine line) {
         switch (e) {
             case MillraceException expected -> line.getErr().println("millrace: " + expected.getMessage());
+            case IllegalArgumentException argument
+            when argument.getMessage() != null -> {
+                line.getErr().println("millrace: " + argument.getMessage());
+                return ExitCode.USAGE;
+            }
             case IOException io -> line.getErr().println("millrace: input or output failed: " + io.getMessage());
             default -> e.printStackTrace(line.getErr());
         }

@@ -2,7 +2,10 @@ package io.millrace.standalone;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -44,6 +47,72 @@ class MillraceCommandTest {
             assertThat(outcome.answers()).isEmpty();
             assertThat(outcome.errors().lines()).hasSize(1);
             assertThat(outcome.errors()).startsWith("millrace: ").contains("--help");
+        }
+    }
+
+    @Test
+    void aValueNobodyCanWorkWithIsOneSentenceAndExitCodeTwo() {
+        assertRefused("millrace: port: 99999 (expected: 0..65535)", "up", "--port", "99999");
+        assertRefused("millrace: port: -1 (expected: 0..65535)", "up", "--port", "-1");
+        String url = "millrace: url: foo (expected: one like http://127.0.0.1:8080)";
+        assertRefused(url, "generate", "--url", "foo", "Hi");
+        assertRefused(url, "chat", "--url", "foo");
+        assertRefused(url, "demo", "--url", "foo");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"generate", "chat", "demo"})
+    void aRunningSuiteHasItsModel(String command) {
+        CommandRun outcome = CommandRun.of("Hi", command, "--url", "http://127.0.0.1:1", "--model", folder.toString());
+        assertThat(outcome.exitCode()).isEqualTo(2);
+        assertThat(outcome.errors())
+                .contains("--url and --model exclude each other")
+                .hasLineCount(1);
+    }
+
+    private static void assertRefused(String sentence, String... args) {
+        CommandRun outcome = CommandRun.of("", args);
+        assertThat(outcome.errors().lines()).containsExactly(sentence);
+        assertThat(outcome.exitCode()).isEqualTo(2);
+        assertThat(outcome.answers()).isEmpty();
+    }
+
+    @Test
+    void everyCommandTellsItsOwnExitCodes() {
+        assertThat(exitCodesOf("render")).contains("a line of input");
+        assertThat(exitCodesOf("tokenize")).contains("a line of input");
+        for (String command : List.of("up", "demo", "chat", "generate", "doctor", "verify")) {
+            assertThat(exitCodesOf(command)).as(command).doesNotContain("a line of input");
+        }
+        assertThat(exitCodesOf("up")).contains("130", "143");
+        assertThat(exitCodesOf("doctor")).contains("a line says FAIL");
+        assertThat(exitCodesOf("verify")).contains("beyond tolerance", "nothing to compare");
+    }
+
+    private static String exitCodesOf(String command) {
+        String help = String.join("\n", CommandRun.of("", command, "--help").answers());
+        return help.substring(help.indexOf("Exit codes:"));
+    }
+
+    @Test
+    void chatNamesTheModelAndTheCommandsItKnows() throws IOException {
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/v1/models", exchange -> {
+            byte[] models = "{\"data\": [{\"id\": \"small\"}]}".getBytes(StandardCharsets.UTF_8);
+            exchange.sendResponseHeaders(200, models.length);
+            exchange.getResponseBody().write(models);
+            exchange.close();
+        });
+        server.start();
+        try {
+            String url = "http://127.0.0.1:" + server.getAddress().getPort();
+            CommandRun outcome = CommandRun.of("/foo\n/new\n/exit\n", "chat", "--url", url);
+            assertThat(outcome.exitCode()).isZero();
+            assertThat(outcome.errors().lines())
+                    .containsExactly(
+                            "millrace: model small; /exit ends", "millrace: unknown command /foo (known: /new, /exit)");
+        } finally {
+            server.stop(0);
         }
     }
 

@@ -50,7 +50,11 @@ class VerifyCommandIT {
 
     @Test
     void withoutAGoldenFileThereIsNothingToCompare() {
-        assertThat(CommandRun.of("", "verify").exitCode()).isEqualTo(2);
+        CommandRun none = CommandRun.of("", "verify", "--model", folder.toString());
+        assertThat(none.exitCode()).isEqualTo(2);
+        assertThat(none.errors())
+                .contains(folder.resolve("golden.safetensors").toString())
+                .hasLineCount(1);
         CommandRun run = verify(folder.resolve("nowhere"));
         assertThat(run.exitCode()).isEqualTo(2);
         assertThat(run.errors()).contains("nowhere").hasLineCount(1);

@@ -46,12 +46,15 @@ public final class ChatCommand implements Callable<Integer> {
     }
 
     private int converse(MillraceClient client) throws IOException {
+        console.note("model " + client.modelId() + "; /exit ends");
         BufferedReader lines = new BufferedReader(new InputStreamReader(console.in(), StandardCharsets.UTF_8));
         List<Map<String, String>> history = opening();
         String line = next(lines);
         while (line != null && !line.strip().equals("/exit")) {
             if (line.strip().equals("/new")) {
                 history = opening();
+            } else if (line.strip().startsWith("/")) {
+                console.note("unknown command " + line.strip() + " (known: /new, /exit)");
             } else if (!line.isBlank()) {
                 answer(client, history, line.strip());
             }
@@ -87,7 +90,7 @@ public final class ChatCommand implements Callable<Integer> {
             printer.end();
             history.add(message("assistant", reply.text()));
         } catch (MillraceException e) {
-            console.err().println("millrace: " + e.getMessage());
+            console.note(String.valueOf(e.getMessage()));
             history.removeLast();
         }
     }

@@ -22,4 +22,9 @@ public record Console(InputStream in, PrintStream out, PrintStream err, Map<Stri
                 new PrintStream(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8),
                 System.getenv());
     }
+
+    /// One line about what goes on, beside the answers.
+    void note(String text) {
+        err.println("millrace: " + text);
+    }
 }

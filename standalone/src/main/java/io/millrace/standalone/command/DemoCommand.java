@@ -19,7 +19,7 @@ import picocli.CommandLine.Option;
         name = "demo",
         description = {
             "Starts the suite on a free port, asks two questions by REST, streams the answers and prints a receipt"
-                    + " for each; then it ends.",
+                    + " for each; then it ends. With --url it asks a suite that runs.",
         })
 public final class DemoCommand implements Callable<Integer> {
     private static final String CODE_QUESTION = "实现快速排序";
@@ -55,7 +55,9 @@ public final class DemoCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        note("starting the suite: gateway, prefill, decode, kv-cache");
+        if (session.startsSuite()) {
+            note(SuiteLauncher.STARTING);
+        }
         return session.run(this::show);
     }
 
@@ -106,7 +108,7 @@ public final class DemoCommand implements Callable<Integer> {
 
     private void note(String text) {
         if (!quiet) {
-            console.err().println("millrace: " + text);
+            console.note(text);
         }
     }
 }

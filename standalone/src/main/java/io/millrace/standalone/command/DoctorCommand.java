@@ -14,7 +14,8 @@ import picocli.CommandLine.Option;
         description = {
             "Checks machine, JDK, kernels, model and port. One line each, ok or FAIL and a sentence.",
             "Exits with 1 if a line says FAIL."
-        })
+        },
+        exitCodeList = {"0:every line says ok", "1:a line says FAIL", "2:the command line cannot be understood"})
 public final class DoctorCommand implements Callable<Integer> {
     private final Console console;
     private final Surroundings surroundings;

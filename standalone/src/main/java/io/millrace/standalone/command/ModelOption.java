@@ -12,6 +12,11 @@ public final class ModelOption {
             description = "Folder of the model (default: the embedded one, models/mini).")
     private @Nullable Path model;
 
+    /// Whether the command line names a folder.
+    boolean isGiven() {
+        return model != null;
+    }
+
     /// The folder named, else the embedded model's. The `millrace` script names the project's folder by the
     /// system property `millrace.home`; without it the working folder is taken for that.
     public Path directory() {

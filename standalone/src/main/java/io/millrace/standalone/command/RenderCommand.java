@@ -18,6 +18,11 @@ import picocli.CommandLine.Option;
                     + " each with {\"text\"} or {\"error\"}. add_generation_prompt is true if absent.",
             "The folder needs no more than a chat_template.jinja. MILLRACE_NOW=2026-11-30T12:00:00Z fixes the"
                     + " template's clock."
+        },
+        exitCodeList = {
+            "0:done (a line of input that could not be answered is answered with its error)",
+            "1:failed; a sentence says why",
+            "2:the command line cannot be understood"
         })
 public final class RenderCommand implements Callable<Integer> {
     private final Console console;

@@ -6,10 +6,16 @@ import java.io.IOException;
 import java.net.URI;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 /// Where a command's questions go: a running suite by its address, else one of its own in this process.
 public final class Session {
+    @Spec(Spec.Target.MIXEE)
+    private CommandSpec spec = CommandSpec.create();
+
     @Mixin
     private SuiteOptions options = new SuiteOptions();
 
@@ -24,9 +30,21 @@ public final class Session {
         int with(MillraceClient client) throws IOException;
     }
 
+    /// Whether the questions go to a suite of their own.
+    ///
+    /// @throws ParameterException  if the command line names both a running suite and a model
+    boolean startsSuite() {
+        if (url != null && options.namesModel()) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--url and --model exclude each other (expected: one of them; a running suite has its model)");
+        }
+        return url == null;
+    }
+
     /// @return what the use returns
     int run(Use use) throws IOException {
-        if (url != null) {
+        if (!startsSuite() && url != null) {
             try (MillraceClient client = new MillraceClient(url)) {
                 return use.with(client);
             }

@@ -21,6 +21,9 @@ import org.slf4j.bridge.SLF4JBridgeHandler;
 /// Starts a suite for a command: with a progress bar, ended by a signal, and handed over only when a
 /// request has been answered.
 final class SuiteLauncher {
+    /// What a command says before it starts a suite.
+    static final String STARTING = "starting the suite: gateway, prefill, decode, kv-cache";
+
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final Duration PAUSE = Duration.ofMillis(50);
 

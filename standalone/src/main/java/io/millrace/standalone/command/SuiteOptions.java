@@ -26,6 +26,11 @@ public final class SuiteOptions {
     @Option(names = "--verbose", description = "Log what the services do, on standard error.")
     private boolean verbose;
 
+    /// Whether the command line names a folder.
+    boolean namesModel() {
+        return model.isGiven();
+    }
+
     boolean verbose() {
         return verbose;
     }

@@ -20,6 +20,11 @@ import picocli.CommandLine.Option;
                     + " render ({\"messages\", ...}) with the {\"ids\"} of its prompt. What fails is answered"
                     + " with {\"error\"}.",
             "The folder needs no more than a tokenizer.json; only lines with messages need its chat template."
+        },
+        exitCodeList = {
+            "0:done (a line of input that could not be answered is answered with its error)",
+            "1:failed; a sentence says why",
+            "2:the command line cannot be understood"
         })
 public final class TokenizeCommand implements Callable<Integer> {
     private final Console console;

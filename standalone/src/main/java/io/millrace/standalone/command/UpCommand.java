@@ -15,6 +15,12 @@ import picocli.CommandLine.Option;
             "Starts gateway, prefill, decode and kv-cache in this process and serves REST.",
             "Prints one line, ready http://HOST:PORT, when it has answered a first request; ends on Ctrl-C (exit"
                     + " code 130) and SIGTERM (143)."
+        },
+        exitCodeList = {
+            "1:failed; a sentence says why",
+            "2:the command line cannot be understood",
+            "130:ended by Ctrl-C",
+            "143:ended by SIGTERM"
         })
 public final class UpCommand implements Callable<Integer> {
     private final Console console;
@@ -42,7 +48,9 @@ public final class UpCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        try (Suite suite = SuiteLauncher.launch(options.settings().at(host, port), options.verbose())) {
+        SuiteSettings settings = options.settings().at(host, port);
+        console.note(SuiteLauncher.STARTING);
+        try (Suite suite = SuiteLauncher.launch(settings, options.verbose())) {
             console.out().println("ready " + suite.url());
             console.out().flush();
             suite.awaitClosed();

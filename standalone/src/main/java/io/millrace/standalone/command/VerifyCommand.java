@@ -14,6 +14,7 @@ import io.millrace.kernels.KvFormat;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -27,6 +28,11 @@ import picocli.CommandLine.Spec;
         description = {
             "Computes a golden file's prompt with a checkpoint, in float32 arithmetic, and compares.",
             "Exits with 0 within tolerance, 1 beyond it, 2 if there was nothing to compare."
+        },
+        exitCodeList = {
+            "0:within tolerance",
+            "1:beyond tolerance",
+            "2:there was nothing to compare, or the command line cannot be understood"
         })
 public final class VerifyCommand implements Callable<Integer> {
     private final Console console;
@@ -40,9 +46,9 @@ public final class VerifyCommand implements Callable<Integer> {
     @Option(
             names = "--golden",
             paramLabel = "FILE",
-            required = true,
-            description = "Safetensors file with input_ids, logits, topk.L, greedy_ids, greedy_logprobs.")
-    private Path golden = Path.of("");
+            description = "Safetensors file with input_ids, logits, topk.L, greedy_ids, greedy_logprobs"
+                    + " (default: golden.safetensors in the model's folder).")
+    private @Nullable Path golden;
 
     @Option(
             names = "--provider",
@@ -57,7 +63,7 @@ public final class VerifyCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        try (GoldenFile file = GoldenFile.open(golden);
+        try (GoldenFile file = GoldenFile.open(goldenFile());
                 LoadedModel loaded = load()) {
             GoldenResult result = GoldenCheck.run(loaded, file);
             print(loaded.kernels().name(), result);
@@ -65,6 +71,10 @@ public final class VerifyCommand implements Callable<Integer> {
         } catch (MillraceException | IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
         }
+    }
+
+    private Path goldenFile() {
+        return golden == null ? model.directory().resolve("golden.safetensors") : golden;
     }
 
     private LoadedModel load() {
