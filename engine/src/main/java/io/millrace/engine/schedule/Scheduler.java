@@ -10,9 +10,9 @@ import java.util.Set;
 /// Decides who gets pages and which rows the next step computes. Belongs to the loop thread.
 ///
 /// **Batch.** Every running sequence takes part in every step it can: first one row for each that
-/// decodes, as somebody waits for its next token, then chunks of prompts, oldest first, until the step's
-/// token budget is spent. So decoding never stalls behind a long prompt for longer than one step, and a
-/// step is never longer than its budget.
+/// decodes, as somebody waits for its next token, then chunks of prompts in equal shares of what is left
+/// of the step's token budget; what short prompts leave of theirs goes to the oldest. So neither decoding
+/// nor a short prompt stalls behind a long prompt, and a step is never longer than its budget.
 ///
 /// **Pages.** A request gets the pages of its given tokens before it may import or compute anything, in
 /// order of arrival; while it decodes it takes one more page each 64 tokens. A newcomer must leave one
@@ -138,12 +138,21 @@ final class Scheduler {
                 plan.add(sequence, 1);
             }
         }
+        int prompts = 0;
         for (Sequence sequence : running) {
-            int rows = Math.min(sequence.pending(), plan.freeRows());
-            if (sequence.pending() > 1 && rows > 0 && sequence.hasRoom()) {
-                plan.add(sequence, rows);
+            prompts += isPrompt(sequence) ? 1 : 0;
+        }
+        for (int i = running.size() - 1; i >= 0 && plan.freeRows() > 0; i--) {
+            Sequence sequence = running.get(i);
+            if (isPrompt(sequence)) {
+                int share = Math.ceilDiv(plan.freeRows(), prompts--);
+                plan.add(sequence, Math.min(sequence.pending(), share));
             }
         }
+    }
+
+    private static boolean isPrompt(Sequence sequence) {
+        return sequence.pending() > 1 && sequence.hasRoom();
     }
 
     private void grow() {

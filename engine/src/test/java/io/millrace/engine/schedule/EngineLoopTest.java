@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
@@ -42,6 +43,8 @@ class EngineLoopTest {
     @Test
     void sequencesRideInOneBatch() {
         var model = new FakeSteps(PAGES);
+        CountDownLatch allStarted = new CountDownLatch(1);
+        model.hold(allStarted);
         try (EngineLoop loop = loop(model)) {
             List<Reservation> reservations = new ArrayList<>();
             for (int i = 0; i < 8; i++) {
@@ -53,6 +56,7 @@ class EngineLoopTest {
                 recorders.add(recorder);
                 reservation.start(Handover.nothing(), recorder);
             }
+            allStarted.countDown();
             recorders.forEach(Recorder::finish);
             // 800 tokens one by one would take 800 steps.
             assertThat(loop.stats().steps()).isLessThan(130);

@@ -8,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 
 /// A model of one hash: a row's state is a hash of everything its sequence has in the pages, so that a
 /// page that is lost, shared or wrongly imported changes all that follows. Layer 1 holds pairs with the
@@ -27,6 +28,8 @@ final class FakeSteps implements StepModel {
     private int failingStep = -1;
     private int steps;
     private boolean closed;
+
+    private volatile CountDownLatch held = new CountDownLatch(0);
 
     FakeSteps(int pages) {
         var shape = new KvLayout.Shape(1, 1, 1, HIDDEN, new boolean[] {false, false}, true);
@@ -70,8 +73,18 @@ final class FakeSteps implements StepModel {
         return pool;
     }
 
+    /// The next step stands still until the latch is open.
+    void hold(CountDownLatch until) {
+        this.held = until;
+    }
+
     @Override
     public void step(StepPlan plan) {
+        try {
+            held.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
         if (steps++ == failingStep) {
             throw new IllegalStateException("told to fail");
         }
