@@ -88,7 +88,9 @@ public final class JsonFields {
             throw wrongKindAt(path, value, "an integer");
         }
         if (number.compareTo(BigInteger.valueOf(min)) < 0 || number.compareTo(BigInteger.valueOf(max)) > 0) {
-            String range = max == Long.MAX_VALUE ? "at least " + min : min + ".." + max;
+            boolean tooSmall = number.compareTo(BigInteger.valueOf(min)) < 0;
+            String open = tooSmall ? "at least " + min : "at most " + max;
+            String range = max == Long.MAX_VALUE ? open : min + ".." + max;
             throw MillraceException.ofParam(
                     ErrorCode.INVALID_REQUEST, path, path + ": " + shortened(number) + " (expected: " + range + ")");
         }

@@ -49,6 +49,11 @@ record JsonBody(int maxBytes) {
                     ErrorCode.UNSUPPORTED_MEDIA_TYPE,
                     "Content-Type: unsupported (expected: application/json in UTF-8)");
         }
+        String encoding = request.headers().firstHeader("Content-Encoding");
+        if (encoding != null && !encoding.equalsIgnoreCase("identity")) {
+            throw new MillraceException(
+                    ErrorCode.UNSUPPORTED_MEDIA_TYPE, "Content-Encoding: " + encoding + " (expected: no compression)");
+        }
     }
 
     private MillraceException tooLarge() {

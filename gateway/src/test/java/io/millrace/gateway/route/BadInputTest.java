@@ -220,9 +220,10 @@ class BadInputTest {
         refused(suite.post("/v1/completions", "{\"prompt\":[" + ids + "]}"), 400, "kv_pool_exceeded", null);
     }
 
-    @Test
-    void refusesABodyBeyondTheLimit() {
-        String body = Suite.chat().replace("Hi", "x".repeat(9 << 20));
+    @ParameterizedTest
+    @ValueSource(ints = {9, 40})
+    void refusesABodyBeyondTheLimit(int megabytes) {
+        String body = Suite.chat().replace("Hi", "x".repeat(megabytes << 20));
 
         refused(suite.post("/v1/chat/completions", body), 413, "body_too_large", null);
     }
@@ -243,6 +244,29 @@ class BadInputTest {
                 .build();
 
         refused(suite.send(request), 415, "unsupported_media_type", null);
+    }
+
+    @Test
+    void refusesACompressedBodyAndNamesTheHeader() {
+        HttpRequest request = HttpRequest.newBuilder(suite.uri("/v1/chat/completions"))
+                .header("Content-Type", "application/json")
+                .header("Content-Encoding", "gzip")
+                .POST(BodyPublishers.ofString(Suite.chat()))
+                .build();
+
+        HttpResponse<String> response = suite.send(request);
+
+        refused(response, 415, "unsupported_media_type", null);
+        assertThat(response.body()).contains("Content-Encoding: gzip (expected: no compression)");
+    }
+
+    @Test
+    void namesTheUpperBoundOfANumberThatIsTooLarge() {
+        HttpResponse<String> response =
+                suite.post("/v1/completions", "{\"prompt\":\"x\",\"seed\":9223372036854775808}");
+
+        refused(response, 400, "invalid_request", "seed");
+        assertThat(response.body()).contains("at most 9223372036854775807");
     }
 
     @Test
