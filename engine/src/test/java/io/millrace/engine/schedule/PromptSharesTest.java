@@ -24,12 +24,12 @@ class PromptSharesTest {
         var settings = new LoopSettings(8, 8, STEP_TOKENS, 10_000);
         try (EngineLoop loop = new EngineLoop(new FakeSteps(24), settings, EngineRole.PREFILL, System::nanoTime)) {
             loop.start();
+            Reservation longRoom = loop.reserve(Requests.prefill(Requests.tokens(random, 390, FakeSteps.VOCAB)));
+            Reservation shortRoom = loop.reserve(Requests.prefill(Requests.tokens(random, 20, FakeSteps.VOCAB)));
             Ending longPrompt = new Ending("long");
-            loop.reserve(Requests.prefill(Requests.tokens(random, 390, FakeSteps.VOCAB)))
-                    .start(Handover.nothing(), longPrompt);
+            longRoom.start(Handover.nothing(), longPrompt);
             Ending shortPrompt = new Ending("short");
-            loop.reserve(Requests.prefill(Requests.tokens(random, 20, FakeSteps.VOCAB)))
-                    .start(Handover.nothing(), shortPrompt);
+            shortRoom.start(Handover.nothing(), shortPrompt);
             shortStarted.countDown();
             shortPrompt.end.join();
             longPrompt.end.join();
