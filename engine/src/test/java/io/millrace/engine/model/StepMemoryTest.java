@@ -26,9 +26,9 @@ class StepMemoryTest {
     @ParameterizedTest
     @MethodSource("io.millrace.engine.model.TestModels#providers")
     void aStepAllocatesNoSegment(String provider) throws JMException {
-        // One thread: with more, chance decides when a worker gets its first chunk and with it its scratch memory.
+        // Two threads: a worker that gets its first chunk late must find its scratch memory in place.
         try (LoadedModel model = TestModels.load(
-                        "glm5-tiny", TestModels.Options.of(provider).withThreads(1));
+                        "glm5-tiny", TestModels.Options.of(provider).withThreads(2));
                 ModelRig rig = new ModelRig(model, 4)) {
             ModelRig.Sequence sequence = rig.open(rig.tokens(1, WARM_UP + STEPS));
             rig.step(List.of(sequence), 30);

@@ -68,6 +68,9 @@ final class AttentionRuns implements PoolTask {
         int width = next.valueWidth();
         out = absorbed ? latentBuffer.floats((long) rows * s.heads() * width) : y;
         runFloats = AttentionWorker.stateFloats(next);
+        for (AttentionWorker worker : workers) {
+            worker.reserve(next);
+        }
         if (runStarts.length <= rows) {
             runStarts = new int[next.batch.maxRows() + 1];
         }

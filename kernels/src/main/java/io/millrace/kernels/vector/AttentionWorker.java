@@ -57,12 +57,41 @@ final class AttentionWorker {
         }
     }
 
+    /// Makes room for the rows of a call.
+    void reserve(AttentionRuns.Call call) {
+        MlaShape s = call.weights().shape();
+        tileBuffer.reserve(tileFloats(s));
+        queryBuffer.reserve(queryFloats(s, call.input().form()));
+        switch (call.input().form()) {
+            case ABSORBED -> softmax.reserve(s.heads(), s.kvLoraRank());
+            case NAIVE -> {
+                softmax.reserve(1, s.vDim());
+                expandedBuffer.reserve(expandedFloats(s));
+            }
+        }
+    }
+
+    /// Whole vectors are read from the last row, too.
+    private static long tileFloats(MlaShape s) {
+        return (long) AttentionRuns.TILE * s.cacheRow() + Lanes.COUNT;
+    }
+
+    private static long queryFloats(MlaShape s, MlaForm form) {
+        return switch (form) {
+            case ABSORBED -> (long) s.queryRow(form) * Lanes.padded(s.heads());
+            case NAIVE -> (long) s.heads() * s.queryRow(form) * Lanes.COUNT;
+        };
+    }
+
+    private static long expandedFloats(MlaShape s) {
+        return (long) AttentionRuns.TILE * (Lanes.padded(s.nopeDim()) + s.ropeDim() + Lanes.padded(s.vDim()));
+    }
+
     /// Attends over ranks `[from, end)` of the row's list and leaves the softmax state.
     void attend(AttentionRuns.Call call, int row, int from, int end, long state) {
         MlaShape s = call.weights().shape();
         int width = s.cacheRow();
-        // Whole vectors are read from the last row, too.
-        long tile = tileBuffer.floats((long) AttentionRuns.TILE * width + Lanes.COUNT);
+        long tile = tileBuffer.floats(tileFloats(s));
         long query = query(call, row, state);
         for (int rank = from; rank < end; rank += AttentionRuns.TILE) {
             int count = Math.min(AttentionRuns.TILE, end - rank);
@@ -83,13 +112,12 @@ final class AttentionWorker {
         MlaForm form = call.input().form();
         int dim = s.queryRow(form);
         long from = Lanes.address(call.input().query()) + (long) row * s.heads() * dim * 4;
+        long query = queryBuffer.floats(queryFloats(s, form));
         if (form == MlaForm.ABSORBED) {
-            long query = queryBuffer.floats((long) dim * Lanes.padded(s.heads()));
             HeadLanes.spread(from, s.heads(), dim, query);
             SoftmaxTile.clear(state, s.heads(), s.kvLoraRank());
             return query;
         }
-        long query = queryBuffer.floats((long) s.heads() * dim * Lanes.COUNT);
         for (int h = 0; h < s.heads(); h++) {
             HeadLanes.spread(from + (long) h * dim * 4, 1, dim, query + (long) h * dim * Lanes.BYTES);
             SoftmaxTile.clear(state + h * SoftmaxTile.stateFloats(1, s.vDim()) * 4, 1, s.vDim());
@@ -115,7 +143,7 @@ final class AttentionWorker {
         int dim = s.nopeDim() + s.ropeDim();
         int keyRow = Lanes.padded(s.nopeDim()) + s.ropeDim();
         int valueRow = Lanes.padded(s.vDim());
-        long keys = expandedBuffer.floats((long) AttentionRuns.TILE * (keyRow + valueRow));
+        long keys = expandedBuffer.floats(expandedFloats(s));
         long values = keys + (long) AttentionRuns.TILE * keyRow * 4;
         long latentRow = s.cacheRow() * 4L;
         long stateStep = SoftmaxTile.stateFloats(1, s.vDim()) * 4;

@@ -61,8 +61,21 @@ final class ExpertRows implements PoolTask {
         routing.route(moe.gating(), logits, stride, Lanes.address(moe.correctionBias()), rows);
         int pairs = routing.start(experts);
         outputs = outputBuffer.floats((long) (pairs + rows) * outputWidth);
+        reserve(moe);
         pool.run(this, planChunks(experts, pairs));
         pool.run(sums, (rows + ROWS_PER_SUM - 1) / ROWS_PER_SUM);
+    }
+
+    /// Makes room for any chunk of a mixture in the scratch of every worker.
+    private void reserve(MoeWeights moe) {
+        long widest = Worker.widthFloats(moe.shared());
+        for (int e = 0; e < moe.gating().experts(); e++) {
+            widest = Math.max(widest, Worker.widthFloats(moe.experts().get(e)));
+        }
+        for (Worker worker : workers) {
+            worker.rowBuffer.reserve((long) ROWS_PER_CHUNK * hidden);
+            worker.widthBuffer.reserve(widest);
+        }
     }
 
     /// Lists the chunks: expert and first place. The shared expert's places follow those of the routed ones and, as
@@ -150,9 +163,14 @@ final class ExpertRows implements PoolTask {
             widthBuffer = scratch.buffer();
         }
 
+        /// Gate and up projections of a chunk.
+        private static long widthFloats(GatedMlpWeights expert) {
+            return 2L * ROWS_PER_CHUNK * Lanes.padded(expert.gate().outFeatures());
+        }
+
         private void run(GatedMlpWeights expert, long from, int count, long to) {
             int width = Lanes.padded(expert.gate().outFeatures());
-            long gate = widthBuffer.floats(2L * ROWS_PER_CHUNK * width);
+            long gate = widthBuffer.floats(widthFloats(expert));
             long up = gate + (long) count * width * 4;
             product.weights(expert.gate());
             product.rows(from, expert.gate().inFeatures() * 4L, count);

@@ -55,6 +55,9 @@ final class IndexerRows implements PoolTask {
             scoreStarts = new long[rows.maxRows() + 1];
             scoredRows = new int[rows.maxRows()];
         }
+        for (Worker worker : workers) {
+            worker.reserve(prolog.weights());
+        }
         int topK = prolog.weights().topK();
         scored = 0;
         scoreStarts[0] = 0;
@@ -131,12 +134,23 @@ final class IndexerRows implements PoolTask {
             dotBuffer = scratch.buffer();
         }
 
+        private void reserve(IndexerWeights w) {
+            queryBuffer.reserve(queryFloats(w));
+            keyBuffer.reserve((long) TOKENS * w.headDim());
+            dotBuffer.reserve((long) TOKENS * Lanes.padded(w.heads()));
+        }
+
+        /// The queries and one row of head weights.
+        private static long queryFloats(IndexerWeights w) {
+            return (w.headDim() + 1L) * Lanes.padded(w.heads());
+        }
+
         private void score(IndexerProlog indexer, RowBatch batch, int row, int from, int end, long scores) {
             IndexerWeights w = indexer.weights();
             PagedRows keys = indexer.keys();
             int width = Lanes.padded(w.heads());
             int dim = w.headDim();
-            long query = queryBuffer.floats((long) (dim + 1) * width);
+            long query = queryBuffer.floats(queryFloats(w));
             long headWeights = query + (long) dim * width * 4;
             long queryRow = Lanes.address(indexer.query()) + (long) row * w.heads() * dim * 4;
             HeadLanes.spread(queryRow, w.heads(), dim, query);

@@ -6,8 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/// Working memory of one kernels instance: native buffers that grow to the largest use and stay. Buffers are grown by
-/// the calling thread or, those of a worker, by that worker alone.
+/// Working memory of one kernels instance: native buffers that grow to the largest use and stay. All are grown by the
+/// calling thread, those of every worker too, before a task is handed out: chance decides which worker gets a chunk,
+/// and an operator of known shape must not allocate later because it was another one.
 final class Scratch implements AutoCloseable {
     private final List<Buffer> buffers = new ArrayList<>();
     private boolean closed;
@@ -44,6 +45,11 @@ final class Scratch implements AutoCloseable {
         private long allocations;
 
         private Buffer() {}
+
+        /// Grows to at least `floats` floats, by the calling thread while no worker runs.
+        void reserve(long floats) {
+            floats(floats);
+        }
 
         /// Address of at least `floats` floats. Contents are lost when it grows.
         @SuppressWarnings("MustBeClosed") // free() closes it

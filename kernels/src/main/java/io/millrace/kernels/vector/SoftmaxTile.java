@@ -36,6 +36,12 @@ final class SoftmaxTile {
         Lanes.clear(state + lanes * 4L, (stateFloats(heads, width) - lanes) * 4);
     }
 
+    /// Makes room for tiles of up to [AttentionRuns#TILE] keys.
+    void reserve(int heads, int valueWidth) {
+        scoreBuffer.reserve((AttentionRuns.TILE + 1L) * Lanes.padded(heads));
+        valueBuffer.reserve((long) heads * Lanes.padded(valueWidth));
+    }
+
     /// Adds a tile to a state.
     ///
     /// @param query   queries as [HeadLanes] lays them out

@@ -221,15 +221,35 @@ class AttentionTest {
         StepCase step = step(layer, KvFormat.BF16, 0, new int[] {300}, new int[] {8});
         MemorySegment x = random.floats(8L * 256, 1);
         LayerRun run = new LayerRun(vector, layer, step, MlaForm.ABSORBED, 32);
-        for (int i = 0; i < 50; i++) {
-            run.run(x, 0, 8);
-        }
+        run.run(x, 0, 8);
         long afterWarmUp = vector.scratchAllocations();
         assertThat(afterWarmUp).isPositive();
         for (int i = 0; i < 20; i++) {
             run.run(x, 0, 8).run(x, 3, 1);
         }
         assertThat(vector.scratchAllocations()).isEqualTo(afterWarmUp);
+    }
+
+    @ParameterizedTest
+    @EnumSource(MlaForm.class)
+    void sizesTheScratchOfEveryWorkerBeforeItsFirstChunk(MlaForm form) {
+        LayerCase layer = layer(LayerCase.mini(), QuantFormat.BF16);
+        StepCase step = step(layer, KvFormat.BF16, 0, new int[] {300}, new int[] {8});
+        MemorySegment x = random.floats(8L * 256, 1);
+        long[] allocations = new long[4];
+        for (int threads = 1; threads < 4; threads++) {
+            // Not started: the caller alone computes, so no other worker gets a chunk.
+            try (VectorKernels kernels = new VectorKernels(threads)) {
+                new LayerRun(kernels, layer, step, form, 32).run(x, 0, 8);
+                allocations[threads] = kernels.scratchAllocations();
+            }
+        }
+        int buffersOfAWorker = switch (form) {
+            case ABSORBED -> 7;
+            case NAIVE -> 8;
+        };
+        assertThat(allocations[2] - allocations[1]).isEqualTo(buffersOfAWorker);
+        assertThat(allocations[3] - allocations[2]).isEqualTo(buffersOfAWorker);
     }
 
     private static void assertSameRun(LayerRun actual, LayerRun expected) {

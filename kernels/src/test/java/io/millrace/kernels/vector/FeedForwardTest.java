@@ -143,6 +143,22 @@ class FeedForwardTest {
         }
     }
 
+    @Test
+    void sizesTheScratchOfEveryWorkerBeforeItsFirstChunk() {
+        Mixture mixture = mixture(new ExpertGating(16, 4, 1, 1, true, 2.5f), QuantFormat.BF16, 256, 64);
+        MemorySegment x = random.floats(256, 1);
+        long[] allocations = new long[4];
+        for (int threads = 1; threads < 4; threads++) {
+            // Not started: the caller alone computes, so no other worker gets a chunk.
+            try (VectorKernels kernels = new VectorKernels(threads)) {
+                moe(kernels, mixture, x, 1);
+                allocations[threads] = kernels.scratchAllocations();
+            }
+        }
+        assertThat(allocations[2] - allocations[1]).isEqualTo(2);
+        assertThat(allocations[3] - allocations[2]).isEqualTo(2);
+    }
+
     private static MemorySegment moe(Kernels kernels, Mixture mixture, MemorySegment x, int rows) {
         MemorySegment y = Floats.zeros((long) rows * mixture.hidden);
         kernels.moeExperts(mixture.pack(kernels), x, rows, y);
