@@ -4,12 +4,13 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
-/// The fused operators of the model. Activations are float32, row-major, little-endian, in native memory aligned to 64
-/// bytes; every segment is borrowed for the call.
+/// The fused operators of the model. Activations are float32, row-major, little-endian, in native
+/// memory aligned to 64 bytes; every segment is borrowed for the call.
 ///
-/// Each output row depends on its own inputs alone: not on the other rows of the call, their number, the number of
-/// threads or the order of calls, to the bit. Sums run in an order fixed by the shape. Top-k is by score descending,
-/// then index ascending. A softmax weight more than 87 below its row's maximum is exactly 0.
+/// Each output row depends on its own inputs alone: not on the other rows of the call, their number,
+/// the number of threads or the order of calls, to the bit. Sums run in an order fixed by the shape.
+/// Top-k is by score descending, then index ascending. A softmax weight more than 87 below its row's
+/// maximum is exactly 0.
 ///
 /// One instance serves one call at a time; it spreads the work over its pool.
 public interface Kernels extends AutoCloseable {
@@ -20,21 +21,34 @@ public interface Kernels extends AutoCloseable {
     /// Identifies the rounding behaviour: two instances with the same id compute the same bytes.
     String numericsId();
 
-    /// Packs a weight matrix into this provider's layout. The result's memory comes from `arena`.
-    PackedMatrix pack(MatrixView matrix, Arena arena);
+    /// Packs a weight matrix: floats into this provider's layout, integers into [IntegerPanels]. The
+    /// result's memory comes from `arena`.
+    PackedMatrix pack(WeightSource matrix, Arena arena);
 
     /// `y = x Wᵀ`. x: `[rows, inFeatures]`, y: `[rows, outFeatures]`.
+    ///
+    /// With integer weights each row of x is rounded as [RowQuantization] says (after its elements were
+    /// multiplied by the scales, if these are by input), the products are exact, and in float32
+    /// `y = sum * (scale of x * scale of W)`; with groups `acc = fma(sum of the group, its scale, acc)`
+    /// over the groups in order, then `y = acc * scale of x`.
     void linear(PackedMatrix weights, MemorySegment x, int rows, MemorySegment y);
 
-    /// `y = x / sqrt(mean(x²) + eps) * gain`, row by row. x, y: `[rows, width]`, gain: `[width]`. x may be y.
+    /// `y = x / sqrt(mean(x²) + eps) * gain`, row by row. x, y: `[rows, width]`, gain: `[width]`. x may
+    /// be y.
     void rmsNorm(MemorySegment x, MemorySegment gain, float eps, int rows, MemorySegment y);
+
+    /// `y = H(x) * scale`, element by element, where `H` is the block-diagonal [Hadamard] rotation.
+    /// x, y: `[rows, width]`, scale: `[width]`. x may be y.
+    ///
+    /// @param block  a power of two that divides the width
+    void hadamard(MemorySegment x, int block, MemorySegment scale, int rows, MemorySegment y);
 
     /// `y += x`, element by element.
     void add(MemorySegment x, MemorySegment y, long elements);
 
     /// Attention preprocessing: input norm, query and key/value projections, latent norms, split, rope,
-    /// absorption of W_UK (in [MlaForm#ABSORBED]), the write of each row's latent into its page and, with an
-    /// indexer, its queries, head weights and keys.
+    /// absorption of W_UK (in [MlaForm#ABSORBED]), the write of each row's latent into its page and,
+    /// with an indexer, its queries, head weights and keys.
     ///
     /// @param weights  the layer
     /// @param x        residual stream, `[rows, hiddenSize]`; not changed
@@ -50,9 +64,12 @@ public interface Kernels extends AutoCloseable {
             AttentionRows out,
             @Nullable IndexerProlog indexer);
 
-    /// Scores `I[t,s] = Σ_h w[t,h] * max(0, q[t,h]·k[s])` over the visible slots and selects the best `topK` of each
-    /// row;
-    /// a row that sees at most `topK` slots selects all without scoring.
+    /// Scores `I[t,s] = Σ_h w[t,h] * max(0, q[t,h]·k[s])` over the visible slots and selects the best
+    /// `topK` of each row; a row that sees at most `topK` slots selects all without scoring.
+    ///
+    /// With [KvFormat#INT8] keys each head's query is rounded as [RowQuantization] says, and in float32
+    /// `acc = fma(w[h] * scale of q[h], max(0, dot), acc)` over the heads in order, then
+    /// `I = acc * scale of k`.
     ///
     /// @param indexer    queries, head weights and keys, as `mlaProlog` left them
     /// @param batch      the rows
@@ -60,6 +77,10 @@ public interface Kernels extends AutoCloseable {
     void lightningIndexer(IndexerProlog indexer, RowBatch batch, Selection selection);
 
     /// Softmax attention of each row over its selected slots, W_UV included.
+    ///
+    /// With [KvFormat#INT8] keys the absorbed query's latent and roped parts are rounded as
+    /// [RowQuantization] says, each with a scale of its own, and a score is the sum of the two integer
+    /// products times their scales.
     ///
     /// @param weights    the layer
     /// @param input      queries and cached rows

@@ -3,8 +3,9 @@ package io.millrace.kernels;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
-/// Checks the arguments of operators once per call, the same way for every provider; the loops behind them do not
-/// check again. Violations are `IllegalArgumentException`s that name the argument, what it is and what was expected.
+/// Checks the arguments of operators once per call, the same way for every provider; the loops behind
+/// them do not check again. Violations are `IllegalArgumentException`s that name the argument, what it
+/// is and what was expected.
 public final class OperatorArguments {
     private OperatorArguments() {}
 
@@ -18,9 +19,10 @@ public final class OperatorArguments {
 
     /// Checks that a matrix was packed into `layout` and has the given shape.
     public static void matrix(String name, PackedMatrix matrix, String layout, int outFeatures, int inFeatures) {
-        if (!matrix.layout().equals(layout)) {
-            throw new IllegalArgumentException(
-                    name + ": layout " + matrix.layout() + " (expected: " + layout + ", packed by the same provider)");
+        String expected = matrix.format().isInteger() ? IntegerPanels.NAME : layout;
+        if (!matrix.layout().equals(expected)) {
+            throw new IllegalArgumentException(name + ": layout " + matrix.layout() + " (expected: " + expected
+                    + ", packed by the same provider)");
         }
         if (matrix.outFeatures() != outFeatures || matrix.inFeatures() != inFeatures) {
             throw new IllegalArgumentException(name + ": [" + matrix.outFeatures() + ", " + matrix.inFeatures()
@@ -158,8 +160,7 @@ public final class OperatorArguments {
             throw new IllegalArgumentException(
                     name + ": rows of " + paged.rowElements() + " elements (expected: " + rowElements + ")");
         }
-        long sectionBytes =
-                (long) PagedRows.PAGE_TOKENS * rowElements * paged.format().elementBytes();
+        long sectionBytes = paged.sectionBytes();
         for (int row = 0; row < batch.rows(); row++) {
             int[] pages = batch.pages(row);
             int last = batch.slot(row) / PagedRows.PAGE_TOKENS;

@@ -11,7 +11,8 @@ import java.util.Arrays;
 /// border:
 ///
 /// - one section per layer: 64 latent rows `[kvLoraRank normed latent | ropeDim roped key]`, then, in a
-///   layer that owns an indexer, 64 index keys `[indexHeadDim]`;
+///   layer that owns an indexer, 64 index keys `[indexHeadDim]`; in int8 each of the two is followed by
+///   its rows' scales, float32 `[64, 2]` (latent, roped key) and `[64]`;
 /// - with multi-token prediction, one more such section: slot `i` holds the row of the pair `(h_{i-1},
 ///   t_i)`, slot 0 of a sequence is empty (zeros);
 /// - the boundary state: the post-final-norm state of the block's last token, float32 `[hiddenSize]`,
@@ -112,6 +113,7 @@ public final class KvLayout {
                 + switch (format) {
                     case F32 -> "f32";
                     case BF16 -> "bf16";
+                    case INT8 -> "int8";
                 }
                 + ";" + shape;
     }
@@ -135,11 +137,11 @@ public final class KvLayout {
     }
 
     private int latentBytes() {
-        return Math.multiplyExact(PAGE_TOKENS * format.elementBytes(), shape.latentRank + shape.ropeDim);
+        return PagedRows.sectionBytes(format, shape.latentRank + shape.ropeDim, 2);
     }
 
     private int indexBytes() {
-        return Math.multiplyExact(PAGE_TOKENS * format.elementBytes(), shape.indexDim);
+        return PagedRows.sectionBytes(format, shape.indexDim, 1);
     }
 
     private static long align(long bytes) {
@@ -197,7 +199,8 @@ public final class KvLayout {
     /// The latent rows of a layer in a pool of pages. Layer `layers` is the multi-token-prediction layer.
     public PagedRows latent(MemorySegment pool, int layer) {
         checkLayer(layer);
-        return new PagedRows(pool, pageBytes, sectionOffsets[layer], shape.latentRank + shape.ropeDim, format);
+        return new PagedRows(
+                pool, pageBytes, sectionOffsets[layer], shape.latentRank + shape.ropeDim, shape.latentRank, format);
     }
 
     /// The index keys of a layer that owns an indexer, in a pool of pages.

@@ -58,6 +58,7 @@ final class Embedding {
                     out.set(JAVA_FLOAT, byteOffset + (long) i * Float.BYTES, Float.intBitsToFloat(bits));
                 }
             }
+            case W8A8, W4A8 -> throw new IllegalStateException("embedding in " + format);
         }
     }
 }

@@ -117,6 +117,7 @@ public final class LoadedModel implements AutoCloseable {
         String format = switch (settings.kv().format()) {
             case F32 -> "f32";
             case BF16 -> "bf16";
+            case INT8 -> "int8";
         };
         String form = switch (mlaForm()) {
             case ABSORBED -> "absorbed";

@@ -187,6 +187,7 @@ final class WeightLoader {
                 }
                 yield MatrixView.rowMajor(QuantFormat.F32, wide, rows, columns);
             }
+            case W8A8, W4A8 -> throw new IllegalStateException("gate in " + matrix.format());
         };
     }
 }

@@ -3,11 +3,13 @@ package io.millrace.kernels.scalar;
 import io.millrace.kernels.AttentionRows;
 import io.millrace.kernels.IndexerProlog;
 import io.millrace.kernels.IndexerWeights;
+import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.MlaForm;
 import io.millrace.kernels.MlaShape;
 import io.millrace.kernels.MlaWeights;
 import io.millrace.kernels.RopeRows;
 import io.millrace.kernels.RowBatch;
+import io.millrace.kernels.RowQuantization;
 import io.millrace.kernels.Selection;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -82,8 +84,21 @@ final class AttentionLoops {
         }
         float[] query = Elements.row(indexer.query(), row, w.heads() * w.headDim());
         float[] headWeights = Elements.row(indexer.headWeights(), row, w.heads());
-        float[] scores = new float[visible];
-        for (int i = 0; i < visible; i++) {
+        float[] scores = indexer.keys().format() == KvFormat.INT8
+                ? integerScores(indexer, batch, row, query, headWeights)
+                : floatScores(indexer, batch, row, query, headWeights);
+        int[] best = Ranking.best(scores, w.topK());
+        for (int i = 0; i < best.length; i++) {
+            best[i] += batch.firstSlot();
+        }
+        selection.select(row, best, best.length);
+    }
+
+    private static float[] floatScores(
+            IndexerProlog indexer, RowBatch batch, int row, float[] query, float[] headWeights) {
+        IndexerWeights w = indexer.weights();
+        float[] scores = new float[batch.visible(row)];
+        for (int i = 0; i < scores.length; i++) {
             float[] key = Elements.cached(indexer.keys(), batch.pages(row), batch.firstSlot() + i);
             double score = 0;
             for (int h = 0; h < w.heads(); h++) {
@@ -92,11 +107,28 @@ final class AttentionLoops {
             }
             scores[i] = (float) score;
         }
-        int[] best = Ranking.best(scores, w.topK());
-        for (int i = 0; i < best.length; i++) {
-            best[i] += batch.firstSlot();
+        return scores;
+    }
+
+    private static float[] integerScores(
+            IndexerProlog indexer, RowBatch batch, int row, float[] query, float[] headWeights) {
+        IndexerWeights w = indexer.weights();
+        byte[] codes = new byte[query.length];
+        float[] scaled = new float[w.heads()];
+        for (int h = 0; h < w.heads(); h++) {
+            scaled[h] = headWeights[h] * RowQuantization.quantize(query, h * w.headDim(), w.headDim(), codes);
         }
-        selection.select(row, best, best.length);
+        float[] scores = new float[batch.visible(row)];
+        for (int i = 0; i < scores.length; i++) {
+            byte[] key = Elements.codes(indexer.keys(), batch.pages(row), batch.firstSlot() + i);
+            float score = 0;
+            for (int h = 0; h < w.heads(); h++) {
+                int dot = Elements.dot(codes, h * w.headDim(), key, 0, w.headDim());
+                score = Math.fma(scaled[h], (float) Math.max(0, dot), score);
+            }
+            scores[i] = score * Elements.partScale(indexer.keys(), batch.pages(row), batch.firstSlot() + i, 0);
+        }
+        return scores;
     }
 
     static float[] attend(MlaWeights weights, AttentionRows input, RowBatch batch, int row, Selection selection) {
@@ -109,6 +141,9 @@ final class AttentionLoops {
         float[] y = new float[s.heads() * s.vDim()];
         for (int h = 0; h < s.heads(); h++) {
             float[] query = Elements.row(input.query(), (long) row * s.heads() + h, s.queryRow(input.form()));
+            if (input.latent().format() == KvFormat.INT8 && input.form() == MlaForm.ABSORBED) {
+                roundQuery(query, s.kvLoraRank());
+            }
             float[] out = switch (input.form()) {
                 case ABSORBED -> absorbedHead(weights, h, query, keys);
                 case NAIVE -> naiveHead(weights, h, query, keys);
@@ -116,6 +151,16 @@ final class AttentionLoops {
             System.arraycopy(out, 0, y, h * s.vDim(), s.vDim());
         }
         return y;
+    }
+
+    /// Products of rounded values are exact in double precision, so the float loops serve int8 too.
+    private static void roundQuery(float[] query, int firstPart) {
+        byte[] codes = new byte[query.length];
+        float first = RowQuantization.quantize(query, 0, firstPart, codes);
+        float second = RowQuantization.quantize(query, firstPart, query.length - firstPart, codes);
+        for (int i = 0; i < query.length; i++) {
+            query[i] = codes[i] * (i < firstPart ? first : second);
+        }
     }
 
     private static float[] absorbedHead(MlaWeights weights, int head, float[] query, float[][] keys) {

@@ -2,6 +2,7 @@ package io.millrace.kernels.scalar;
 
 import io.millrace.kernels.ExpertGating;
 import io.millrace.kernels.GatedMlpWeights;
+import io.millrace.kernels.Hadamard;
 import io.millrace.kernels.MoeWeights;
 import java.util.Arrays;
 
@@ -15,6 +16,7 @@ final class FeedForwardLoops {
         for (int i = 0; i < gate.length; i++) {
             gate[i] = Activations.swiglu(gate[i], up[i]);
         }
+        Hadamard.rotate(gate, 0, gate.length, weights.rotation());
         return Elements.product(weights.down(), gate, 0);
     }
 

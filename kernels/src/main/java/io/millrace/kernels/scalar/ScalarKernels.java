@@ -2,23 +2,27 @@ package io.millrace.kernels.scalar;
 
 import io.millrace.kernels.AttentionRows;
 import io.millrace.kernels.GatedMlpWeights;
+import io.millrace.kernels.Hadamard;
 import io.millrace.kernels.IndexerProlog;
+import io.millrace.kernels.IntegerPanels;
 import io.millrace.kernels.Kernels;
 import io.millrace.kernels.MatrixView;
 import io.millrace.kernels.MlaWeights;
 import io.millrace.kernels.MoeWeights;
 import io.millrace.kernels.OperatorArguments;
 import io.millrace.kernels.PackedMatrix;
+import io.millrace.kernels.QuantizedMatrix;
 import io.millrace.kernels.RopeRows;
 import io.millrace.kernels.RowBatch;
 import io.millrace.kernels.Selection;
+import io.millrace.kernels.WeightSource;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
-/// The specification of every operator: obvious loops on the calling thread, sums in double precision, `StrictMath`.
-/// Weights stay row-major. Every intermediate of an operator that has a name in a model's description is rounded to
-/// float32. Slow; it allocates as it likes.
+/// The specification of every operator: obvious loops on the calling thread, sums in double precision,
+/// `StrictMath`. Weights stay row-major. Every intermediate of an operator that has a name in a model's
+/// description is rounded to float32. Slow; it allocates as it likes.
 public final class ScalarKernels implements Kernels {
     private static final String LAYOUT = "scalar-row-major";
 
@@ -33,14 +37,21 @@ public final class ScalarKernels implements Kernels {
     }
 
     @Override
-    public PackedMatrix pack(MatrixView matrix, Arena arena) {
+    public PackedMatrix pack(WeightSource matrix, Arena arena) {
+        return switch (matrix) {
+            case MatrixView floats -> packFloats(floats, arena);
+            case QuantizedMatrix codes -> IntegerPanels.pack(codes, arena);
+        };
+    }
+
+    private static PackedMatrix packFloats(MatrixView matrix, Arena arena) {
         long bytes = (long) matrix.rows() * matrix.columns() * matrix.format().elementBytes();
         MemorySegment data = arena.allocate(bytes, 64);
+        float[] row = new float[matrix.columns()];
         for (int r = 0; r < matrix.rows(); r++) {
-            for (int c = 0; c < matrix.columns(); c++) {
-                long from = matrix.offset() + r * matrix.rowStride() + c * matrix.columnStride();
-                float value = Elements.weight(matrix.format(), matrix.data(), from);
-                Elements.setWeight(matrix.format(), data, (long) r * matrix.columns() + c, value);
+            matrix.copyRow(r, row);
+            for (int c = 0; c < row.length; c++) {
+                Elements.setWeight(matrix.format(), data, (long) r * row.length + c, row[c]);
             }
         }
         return new PackedMatrix(matrix.format(), matrix.rows(), matrix.columns(), LAYOUT, data);
@@ -60,6 +71,20 @@ public final class ScalarKernels implements Kernels {
         for (int row = 0; row < rows; row++) {
             float[] values = Elements.row(x, row, width);
             Activations.rmsNorm(values, width, gain, eps);
+            Elements.setRow(y, row, values);
+        }
+    }
+
+    @Override
+    public void hadamard(MemorySegment x, int block, MemorySegment scale, int rows, MemorySegment y) {
+        int width = OperatorArguments.normWidth(x, scale, rows, y);
+        Hadamard.check(block, width);
+        for (int row = 0; row < rows; row++) {
+            float[] values = Elements.row(x, row, width);
+            Hadamard.rotate(values, 0, width, block);
+            for (int i = 0; i < width; i++) {
+                values[i] *= Elements.get(scale, i);
+            }
             Elements.setRow(y, row, values);
         }
     }

@@ -10,8 +10,8 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
 /// The packed layout of weights: panels of one vector of outputs, each a stream over the inputs,
-/// `[out / lanes][in][lanes]`; in BF16 two inputs share a lane, `[out / lanes][in / 2][lanes][2]`. The last panel and,
-/// in BF16, the last input of an odd number are filled with zeros.
+/// `[out / lanes][in][lanes]`; in BF16 two inputs share a lane, `[out / lanes][in / 2][lanes][2]`. The
+/// last panel and, in BF16, the last input of an odd number are filled with zeros.
 final class PanelLayout {
     static final String NAME = "vector-panels-" + Lanes.COUNT;
 
@@ -26,6 +26,7 @@ final class PanelLayout {
         return switch (format) {
             case F32 -> (long) inFeatures * Lanes.BYTES;
             case BF16 -> (inFeatures + 1L) / 2 * Lanes.BYTES;
+            case W8A8, W4A8 -> throw notFloats(format);
         };
     }
 
@@ -39,6 +40,7 @@ final class PanelLayout {
             switch (format) {
                 case F32 -> packFloats(matrix, from, data, to + row % Lanes.COUNT * 4L);
                 case BF16 -> packPairs(matrix, from, data, to + row % Lanes.COUNT * 4L);
+                case W8A8, W4A8 -> throw notFloats(format);
             }
         }
         return new PackedMatrix(format, matrix.rows(), matrix.columns(), NAME, data);
@@ -64,6 +66,11 @@ final class PanelLayout {
         return switch (matrix.format()) {
             case F32 -> matrix.data().get(FLOAT, at + (long) in * Lanes.BYTES);
             case BF16 -> Bfloat16.widen(matrix.data().get(SHORT, at + (long) (in / 2) * Lanes.BYTES + in % 2 * 2L));
+            case W8A8, W4A8 -> throw notFloats(matrix.format());
         };
+    }
+
+    private static IllegalStateException notFloats(QuantFormat format) {
+        return new IllegalStateException("float panels of " + format);
     }
 }

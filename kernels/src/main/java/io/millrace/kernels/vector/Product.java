@@ -3,9 +3,10 @@ package io.millrace.kernels.vector;
 import io.millrace.kernels.PackedMatrix;
 import io.millrace.kernels.QuantFormat;
 
-/// Operands of `y[r, o] = Σ_k x[r, k] * w[k, o]`: addresses and strides in bytes. The outputs are computed in panels of
-/// one vector: panel `p` of row `k` of w lies at `w + p * wPanel + k * wStep`, element `k` of row `r` of x at
-/// `x + r * xRow + k * xStep`. Whole panels are stored, so y has room for `Lanes.padded(outputs)` floats a row.
+/// Operands of `y[r, o] = Σ_k x[r, k] * w[k, o]`: addresses and strides in bytes. The outputs are
+/// computed in panels of one vector: panel `p` of row `k` of w lies at `w + p * wPanel + k * wStep`,
+/// element `k` of row `r` of x at `x + r * xRow + k * xStep`. Whole panels are stored, so y has room
+/// for `Lanes.padded(outputs)` floats a row.
 ///
 /// In `BF16`, w is packed in pairs of `k`: one 32-bit lane holds two consecutive elements of an output.
 final class Product {
@@ -66,6 +67,7 @@ final class Product {
                 }
             }
             case BF16 -> Bfloat16Tiles.compute(this, rowFrom, rowEnd, panelFrom, panelEnd);
+            case W8A8, W4A8 -> throw new IllegalStateException("float product of " + format);
         }
     }
 

@@ -151,6 +151,7 @@ final class RowMath {
                     Lanes.setShort(to + i * 2L, Bfloat16.round(Lanes.get(x + i * 4L)));
                 }
             }
+            case INT8 -> throw noInt8();
         }
     }
 
@@ -167,6 +168,11 @@ final class RowMath {
                     Lanes.set(y + i * 4L, Bfloat16.widen(Lanes.getShort(from + i * 2L)));
                 }
             }
+            case INT8 -> throw noInt8();
         }
+    }
+
+    private static IllegalArgumentException noInt8() {
+        return new IllegalArgumentException("cached rows: INT8 (expected: F32 or BF16 with the vector provider)");
     }
 }

@@ -2,6 +2,7 @@ package io.millrace.kernels.vector;
 
 import io.millrace.kernels.AttentionRows;
 import io.millrace.kernels.GatedMlpWeights;
+import io.millrace.kernels.Hadamard;
 import io.millrace.kernels.IndexerProlog;
 import io.millrace.kernels.Kernels;
 import io.millrace.kernels.MatrixView;
@@ -9,23 +10,27 @@ import io.millrace.kernels.MlaWeights;
 import io.millrace.kernels.MoeWeights;
 import io.millrace.kernels.OperatorArguments;
 import io.millrace.kernels.PackedMatrix;
+import io.millrace.kernels.QuantizedMatrix;
 import io.millrace.kernels.RopeRows;
 import io.millrace.kernels.RowBatch;
 import io.millrace.kernels.Selection;
+import io.millrace.kernels.WeightSource;
 import io.millrace.kernels.pool.KernelPool;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.ref.Reference;
 import org.jspecify.annotations.Nullable;
 
 /// Kernels in SIMD lanes, for any CPU the JVM supports.
 ///
-/// Weights are packed in panels of one vector of outputs, so a sum over inputs stays in its lane: the order of its
-/// roundings is that of the inputs, whatever the number of rows, the tile or the thread. Where lanes must be summed, a
-/// written tree does it.
+/// Weights are packed in panels of one vector of outputs, so a sum over inputs stays in its lane: the
+/// order of its roundings is that of the inputs, whatever the number of rows, the tile or the thread.
+/// Where lanes must be summed, a written tree does it.
 ///
-/// The loops see addresses only. Each operator therefore ends with reachability fences: without them the collector may
-/// free memory of an automatic arena whose last mention in the caller is the call itself.
+/// The loops see addresses only. Each operator therefore ends with reachability fences: without them
+/// the collector may free memory of an automatic arena whose last mention in the caller is the call
+/// itself.
 public final class VectorKernels implements Kernels {
     private final KernelPool pool;
     private final Scratch scratch = new Scratch();
@@ -70,8 +75,28 @@ public final class VectorKernels implements Kernels {
     }
 
     @Override
-    public PackedMatrix pack(MatrixView matrix, Arena arena) {
-        return PanelLayout.pack(matrix, arena);
+    public PackedMatrix pack(WeightSource matrix, Arena arena) {
+        return switch (matrix) {
+            case MatrixView floats -> PanelLayout.pack(floats, arena);
+            case QuantizedMatrix codes ->
+                throw new IllegalArgumentException(
+                        "weights: " + codes.format() + " (expected: F32 or BF16 with the vector provider)");
+        };
+    }
+
+    @Override
+    public void hadamard(MemorySegment x, int block, MemorySegment scale, int rows, MemorySegment y) {
+        int width = OperatorArguments.normWidth(x, scale, rows, y);
+        Hadamard.check(block, width);
+        float[] row = new float[width];
+        for (int r = 0; r < rows; r++) {
+            MemorySegment.copy(x, ValueLayout.JAVA_FLOAT_UNALIGNED, (long) r * width * 4, row, 0, width);
+            Hadamard.rotate(row, 0, width, block);
+            for (int i = 0; i < width; i++) {
+                row[i] *= scale.get(ValueLayout.JAVA_FLOAT_UNALIGNED, i * 4L);
+            }
+            MemorySegment.copy(row, 0, y, ValueLayout.JAVA_FLOAT_UNALIGNED, (long) r * width * 4, width);
+        }
     }
 
     @Override

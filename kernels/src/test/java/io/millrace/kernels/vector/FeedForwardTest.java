@@ -59,7 +59,7 @@ class FeedForwardTest {
     }
 
     @ParameterizedTest
-    @EnumSource(QuantFormat.class)
+    @EnumSource(names = {"F32", "BF16"})
     void denseFeedForwardAgreesWithTheSpecification(QuantFormat format) {
         try (VectorKernels vector = started(2)) {
             for (int[] size : new int[][] {{256, 768}, {33, 13}, {1, 1}, {127, 207}, {256, 1025}}) {
@@ -77,7 +77,7 @@ class FeedForwardTest {
     }
 
     @ParameterizedTest
-    @EnumSource(QuantFormat.class)
+    @EnumSource(names = {"F32", "BF16"})
     void mixtureAgreesWithTheSpecification(QuantFormat format) {
         List<ExpertGating> gatings = List.of(
                 new ExpertGating(16, 4, 1, 1, true, 2.5f),

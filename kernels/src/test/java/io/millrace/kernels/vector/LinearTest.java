@@ -22,7 +22,7 @@ class LinearTest {
     private final SeededRandom random = SeededRandom.of("LinearTest");
 
     @ParameterizedTest
-    @EnumSource(QuantFormat.class)
+    @EnumSource(names = {"F32", "BF16"})
     void agreesWithTheSpecificationOnAwkwardSizes(QuantFormat format) {
         try (VectorKernels vector = started(2)) {
             for (int in : SIZES) {
@@ -43,7 +43,7 @@ class LinearTest {
     }
 
     @ParameterizedTest
-    @EnumSource(QuantFormat.class)
+    @EnumSource(names = {"F32", "BF16"})
     void computesARowTheSameInEveryBatchAndOnAnyNumberOfThreads(QuantFormat format) {
         MatrixView matrix = random.matrix(format, 333, 129, 0);
         MemorySegment x = random.floats(150L * 129, 1);

@@ -1,0 +1,13 @@
+package io.millrace.kernels;
+
+/// A weight matrix `[rows, columns]` that is not packed yet (`y = x Wᵀ`: rows are outputs).
+public sealed interface WeightSource permits MatrixView, QuantizedMatrix {
+    /// Format the packed matrix will have.
+    QuantFormat format();
+
+    /// Outputs.
+    int rows();
+
+    /// Inputs.
+    int columns();
+}
