@@ -3,8 +3,10 @@ package io.millrace.decode;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.millrace.engine.profile.WeightProfile;
 import io.millrace.engine.schedule.LoopSettings;
 import io.millrace.engine.settings.EngineSettings;
+import io.millrace.engine.settings.WeightsSettings;
 import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.MlaForm;
 import java.util.Map;
@@ -39,15 +41,17 @@ class DecodeSettingsTest {
                 "millrace.kernels.provider", "scalar",
                 "millrace.kernels.mla-form", "naive",
                 "millrace.dsa.top-k", "0",
-                "millrace.kv.format", "f32",
+                "millrace.kv.format", "int8",
                 "millrace.kv.pool-tokens", "640",
-                "millrace.weights.version", "7"));
+                "millrace.weights.version", "7",
+                "millrace.weights.profile", "w4a8",
+                "millrace.weights.pack-dir", "/packs"));
         assertThat(settings.kernels().provider()).isEqualTo("scalar");
         assertThat(settings.kernels().mlaForm()).isEqualTo(MlaForm.NAIVE);
         assertThat(settings.dsa().topKOverride()).hasValue(0);
-        assertThat(settings.kv().format()).isEqualTo(KvFormat.F32);
+        assertThat(settings.kv().format()).isEqualTo(KvFormat.INT8);
         assertThat(settings.kv().poolPages()).isEqualTo(10);
-        assertThat(settings.weights().version()).isEqualTo(7);
+        assertThat(settings.weights()).isEqualTo(new WeightsSettings(7, WeightProfile.W4A8, "/packs"));
     }
 
     @Test

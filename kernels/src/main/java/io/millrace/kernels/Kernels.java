@@ -22,7 +22,8 @@ public interface Kernels extends AutoCloseable {
     String numericsId();
 
     /// Packs a weight matrix: floats into this provider's layout, integers into [IntegerPanels]. The
-    /// result's memory comes from `arena`.
+    /// result's memory, one segment, comes from `arena`. Unlike the operators it may be called by several
+    /// threads at once, and it does not use the pool; equal matrices give equal bytes, padding included.
     PackedMatrix pack(WeightSource matrix, Arena arena);
 
     /// `y = x Wᵀ`. x: `[rows, inFeatures]`, y: `[rows, outFeatures]`.

@@ -108,9 +108,9 @@ public final class LoadedModel implements AutoCloseable {
         return weightsDigest.clone();
     }
 
-    /// Names everything besides weights and layout that decides the bytes of a page: the sparse
-    /// attention, the KV format, the form of attention and the kernels' numerics. Part of the KV
-    /// namespace.
+    /// Names everything besides weights and layout that decides the bytes of a page: the profile of the
+    /// weights, the sparse attention, the KV format, the form of attention and the kernels' numerics.
+    /// Part of the KV namespace.
     public String numericsId() {
         int topK = settings.dsa().topKOverride().orElse(config.indexTopK());
         String dsa = topK == 0 ? "dense" : "topk:" + topK;
@@ -123,8 +123,8 @@ public final class LoadedModel implements AutoCloseable {
             case ABSORBED -> "absorbed";
             case NAIVE -> "naive";
         };
-        return NUMERICS_VERSION + ";profile=checkpoint;rotation=none;kv=" + format + ";dsa=" + dsa + ";mla=" + form
-                + ";kernels=" + kernels.numericsId();
+        return NUMERICS_VERSION + ";profile=" + settings.weights().profile().id() + ";rotation=none;kv=" + format
+                + ";dsa=" + dsa + ";mla=" + form + ";kernels=" + kernels.numericsId();
     }
 
     /// One engine step at a time in this JVM.

@@ -3,6 +3,7 @@ package io.millrace.engine.settings;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.millrace.engine.profile.WeightProfile;
 import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.MlaForm;
 import org.junit.jupiter.api.Test;
@@ -16,7 +17,7 @@ class EngineSettingsTest {
         assertThat(settings.dsa().topKOverride()).isEmpty();
         assertThat(settings.kv()).isEqualTo(new KvSettings(KvFormat.BF16, 32_768));
         assertThat(settings.kv().poolPages()).isEqualTo(512);
-        assertThat(settings.weights().version()).isZero();
+        assertThat(settings.weights()).isEqualTo(new WeightsSettings(0, WeightProfile.CHECKPOINT, null));
     }
 
     @Test
@@ -44,7 +45,10 @@ class EngineSettingsTest {
                 .isThrownBy(() -> new KvSettings(null, 63))
                 .withMessageContaining("64..");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new WeightsSettings(-1))
+                .isThrownBy(() -> new WeightsSettings(-1, null, null))
                 .withMessageContaining("millrace.weights.version");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new WeightsSettings(0, null, " "))
+                .withMessageContaining("millrace.weights.pack-dir");
     }
 }
