@@ -26,10 +26,21 @@ public final class GatewayRoutes {
     private final List<Endpoint> endpoints;
     private final List<HandlerFilterFunction<ServerResponse, ServerResponse>> filters;
 
-    private record Endpoint(String id, HttpMethod method, PathPattern path, HandlerFunction<ServerResponse> handler) {
-        static Endpoint of(HttpMethod method, String path, HandlerFunction<ServerResponse> handler) {
+    /// @param methods  those it answers
+    private record Endpoint(
+            String id, List<HttpMethod> methods, PathPattern path, HandlerFunction<ServerResponse> handler) {
+        static Endpoint post(String path, HandlerFunction<ServerResponse> handler) {
+            return of(List.of(HttpMethod.POST), path, handler);
+        }
+
+        /// Answers HEAD, too: the container leaves the body out.
+        static Endpoint get(String path, HandlerFunction<ServerResponse> handler) {
+            return of(List.of(HttpMethod.GET, HttpMethod.HEAD), path, handler);
+        }
+
+        private static Endpoint of(List<HttpMethod> methods, String path, HandlerFunction<ServerResponse> handler) {
             String id = path.substring(1).replace("/{*id}", "-one").replace('/', '-');
-            return new Endpoint(id, method, PathPatternParser.defaultInstance.parse(path), handler);
+            return new Endpoint(id, methods, PathPatternParser.defaultInstance.parse(path), handler);
         }
     }
 
@@ -41,14 +52,14 @@ public final class GatewayRoutes {
             TokenizeHandler tokens,
             List<HandlerFilterFunction<ServerResponse, ServerResponse>> filters) {
         this.endpoints = List.of(
-                Endpoint.of(HttpMethod.POST, "/v1/chat/completions", chat::chat),
-                Endpoint.of(HttpMethod.POST, "/v1/completions", completion::complete),
-                Endpoint.of(HttpMethod.POST, "/inference", chat::inference),
-                Endpoint.of(HttpMethod.GET, "/v1/models", models::list),
-                Endpoint.of(HttpMethod.GET, "/v1/models/{*id}", models::one),
-                Endpoint.of(HttpMethod.POST, "/tokenize", tokens::tokenize),
-                Endpoint.of(HttpMethod.POST, "/detokenize", tokens::detokenize),
-                Endpoint.of(HttpMethod.GET, "/health", models::health));
+                Endpoint.post("/v1/chat/completions", chat::chat),
+                Endpoint.post("/v1/completions", completion::complete),
+                Endpoint.post("/inference", chat::inference),
+                Endpoint.get("/v1/models", models::list),
+                Endpoint.get("/v1/models/{*id}", models::one),
+                Endpoint.post("/tokenize", tokens::tokenize),
+                Endpoint.post("/detokenize", tokens::detokenize),
+                Endpoint.get("/health", models::health));
         this.filters = List.copyOf(filters);
     }
 
@@ -59,7 +70,8 @@ public final class GatewayRoutes {
             String pattern = endpoint.path().getPatternString();
             routes.add(filtered(GatewayRouterFunctions.route(endpoint.id())
                     .route(
-                            RequestPredicates.method(endpoint.method()).and(RequestPredicates.path(pattern)),
+                            RequestPredicates.methods(endpoint.methods().toArray(HttpMethod[]::new))
+                                    .and(RequestPredicates.path(pattern)),
                             endpoint.handler())
                     .build()));
         }
@@ -82,7 +94,7 @@ public final class GatewayRoutes {
         Set<String> allowed = new TreeSet<>();
         for (Endpoint endpoint : endpoints) {
             if (endpoint.path().matches(path)) {
-                allowed.add(endpoint.method().name());
+                endpoint.methods().forEach(method -> allowed.add(method.name()));
             }
         }
         if (allowed.isEmpty()) {

@@ -14,7 +14,7 @@ import org.springframework.web.servlet.function.ServerRequest;
 import org.springframework.web.servlet.function.ServerResponse;
 import tools.jackson.databind.json.JsonMapper;
 
-/// `GET /v1/models`, `GET /v1/models/{id}` and `GET /health`.
+/// `/v1/models`, `/v1/models/{id}` and `/health`, by `GET` or `HEAD`.
 record ModelHandler(ServedModel model, ChoicePlanner planner, Router router) {
 
     ServerResponse list(ServerRequest request) {

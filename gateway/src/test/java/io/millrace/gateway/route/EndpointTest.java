@@ -11,6 +11,8 @@ import java.net.http.HttpResponse;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /// Every endpoint but chat.
@@ -131,6 +133,23 @@ class EndpointTest {
         assertThat(list.get("data").get(0)).isEqualTo(one);
         assertThat(one.get("id").asString()).isEqualTo("millrace-mini");
         assertThat(one.get("max_model_len").asInt()).isEqualTo(2048);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/health", "/v1/models", "/v1/models/millrace-mini"})
+    void answersHeadLikeGetWithoutABody(String path) {
+        HttpResponse<String> get = suite.get(path);
+
+        HttpResponse<String> head =
+                suite.send(HttpRequest.newBuilder(suite.uri(path)).HEAD().build());
+
+        assertThat(head.statusCode()).isEqualTo(get.statusCode()).isEqualTo(200);
+        assertThat(head.body()).isEmpty();
+        for (String header : List.of("Content-Type", "Content-Length")) {
+            assertThat(head.headers().firstValue(header))
+                    .isEqualTo(get.headers().firstValue(header))
+                    .isPresent();
+        }
     }
 
     @Test
