@@ -81,9 +81,17 @@ public final class ChatMessages {
             checkFunction(function, param + ".function");
             tool.put("function", function);
         } else {
+            requireFunction(tool, param);
             checkFunction(tool, param);
         }
         return tool;
+    }
+
+    /// The short form has the function's fields in the object itself; without even a name it is none.
+    private static void requireFunction(Map<String, @Nullable Object> object, String param) {
+        if (!object.containsKey("name")) {
+            throw invalid(param + ".function", "nothing", "an object with the function's name");
+        }
     }
 
     private static void checkFunction(Map<String, @Nullable Object> function, String param) {
@@ -185,6 +193,7 @@ public final class ChatMessages {
             call.put("function", calledFunction(object(call.get("function"), functionParam), functionParam));
             return call;
         }
+        requireFunction(call, param);
         return calledFunction(call, param);
     }
 

@@ -86,6 +86,8 @@ class ChatMessagesTest {
                 "[{\"role\":\"assistant\",\"reasoning_content\":[1]}] | INVALID_REQUEST | "
                         + "messages[0].reasoning_content",
                 "[{\"role\":\"assistant\",\"tool_calls\":{}}] | INVALID_REQUEST | messages[0].tool_calls",
+                "[{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"1\"}]}] | INVALID_REQUEST | "
+                        + "messages[0].tool_calls[0].function",
                 "[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{}}]}] | INVALID_REQUEST | "
                         + "messages[0].tool_calls[0].function.name",
                 "[{\"role\":\"user\"},{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\""
@@ -116,5 +118,9 @@ class ChatMessagesTest {
                 .hasMessage("tools[0].type: \"retrieval\" (expected: \"function\")");
         assertThatThrownBy(() -> ChatMessages.normaliseTools(List.of(Map.of("function", Map.of()))))
                 .hasMessageStartingWith("tools[0].function.name: nothing");
+        assertThatThrownBy(() -> ChatMessages.normaliseTools(List.of(Map.of("type", "function"))))
+                .hasMessage("tools[0].function: nothing (expected: an object with the function's name)");
+        assertThatThrownBy(() -> ChatMessages.normaliseTools(List.of(Map.of("name", 1))))
+                .hasMessageStartingWith("tools[0].name: the number 1");
     }
 }

@@ -26,7 +26,7 @@ public record ChatRequest(
     private static final Set<String> TOOL_CHOICES = Set.of("auto", "none");
 
     public static ChatRequest read(JsonFields fields, GenerationOptions.Limits limits) {
-        UnsupportedFields.check(fields);
+        UnsupportedFields.check(fields, limits.maxChoices());
         Optional<String> model = fields.string("model");
         List<Map<String, @Nullable Object>> messages = readMessages(fields);
         List<Map<String, @Nullable Object>> tools = ChatMessages.normaliseTools(fields.value("tools"));

@@ -21,7 +21,7 @@ public record CompletionRequest(Optional<String> model, List<Prompt> prompts, Ge
     }
 
     public static CompletionRequest read(JsonFields fields, GenerationOptions.Limits limits) {
-        UnsupportedFields.check(fields);
+        UnsupportedFields.check(fields, limits.maxChoices());
         Optional<String> model = fields.string("model");
         List<Prompt> prompts = readPrompts(fields, limits.vocabularySize());
         var logprobs = fields.integer("logprobs", 0, SamplingOptions.MAX_TOP_LOGPROBS);

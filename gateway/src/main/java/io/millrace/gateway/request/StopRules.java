@@ -35,6 +35,9 @@ public record StopRules(List<String> strings, List<Integer> ids, boolean endToke
         if (value == null) {
             return List.of();
         }
+        if (!(value instanceof String || value instanceof List<?>)) {
+            throw fields.wrongKind("stop", value, "a string or a list of up to " + MAX_STRINGS + " strings");
+        }
         List<@Nullable Object> items = value instanceof String ? List.of(value) : fields.list("stop");
         if (items.size() > MAX_STRINGS) {
             throw fields.invalid("stop", "stop: " + items.size() + " strings (expected: at most " + MAX_STRINGS + ")");

@@ -59,7 +59,8 @@ final class UnsupportedFields {
 
     private UnsupportedFields() {}
 
-    static void check(JsonFields fields) {
+    /// @param maxChoices  largest `n`
+    static void check(JsonFields fields, int maxChoices) {
         for (String name : ALWAYS) {
             Object value = fields.value(name);
             boolean empty = (value instanceof List<?> list && list.isEmpty())
@@ -78,7 +79,7 @@ final class UnsupportedFields {
             }
         }
         checkFormat(fields);
-        checkBestOf(fields);
+        checkBestOf(fields, maxChoices);
     }
 
     private static boolean isNeutral(Object neutral, Object value) {
@@ -107,9 +108,9 @@ final class UnsupportedFields {
         }
     }
 
-    private static void checkBestOf(JsonFields fields) {
-        long choices = fields.integer("n", 1, Integer.MAX_VALUE).orElse(1);
-        if (fields.integer("best_of", 1, Integer.MAX_VALUE).orElse(choices) != choices) {
+    private static void checkBestOf(JsonFields fields, int maxChoices) {
+        long choices = fields.integer("n", 1, maxChoices).orElse(1);
+        if (fields.integer("best_of", 1, maxChoices).orElse(choices) != choices) {
             throw fields.notSupported("best_of", "best_of other than n is not supported.");
         }
     }

@@ -23,7 +23,14 @@ record ModelHandler(ServedModel model, ChoicePlanner planner, Router router) {
 
     ServerResponse one(ServerRequest request) {
         // The pattern takes the rest of the path, since model ids may hold slashes.
-        model.requireNamed(Optional.of(request.pathVariable("id").substring(1)));
+        String id = request.pathVariable("id").substring(1);
+        if (id.isEmpty()) {
+            throw MillraceException.ofParam(
+                    ErrorCode.MODEL_NOT_FOUND,
+                    "model",
+                    "model id: empty (expected: /v1/models/" + model.name() + ", or /v1/models for the list)");
+        }
+        model.requireNamed(Optional.of(id));
         return write(card());
     }
 

@@ -80,6 +80,7 @@ class BadInputTest {
                 "`\"stream_options\":{\"include_usage\":true}`          | invalid_request     | stream_options",
                 "`\"model\":1`                                          | invalid_request     | model",
                 "`\"tools\":{}`                                         | invalid_request     | tools",
+                "`\"tools\":[{\"type\":\"function\"}]`                  | invalid_request     | tools[0].function",
                 "`\"tools\":[{\"type\":\"function\",\"function\":{}}]`  | invalid_request     | tools[0].function.name",
                 "`\"tool_choice\":\"required\"`                         | not_supported       | tool_choice",
                 "`\"tool_choice\":{\"type\":\"function\"}`              | not_supported       | tool_choice",
@@ -269,13 +270,49 @@ class BadInputTest {
         assertThat(response.body()).contains("at most 9223372036854775807");
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "`\"n\":0`                  | n: 0 (expected: 1..16)",
+                "`\"n\":129`                | n: 129 (expected: 1..16)",
+                "`\"n\":2.5`                | n: a fraction (expected: an integer)",
+                "`\"n\":0,\"best_of\":0`    | n: 0 (expected: 1..16)",
+                "`\"n\":1,\"best_of\":0`    | best_of: 0 (expected: 1..16)",
+                "`\"stop\":5`               | stop: an integer (expected: a string or a list of up to 16 strings)",
+                "`\"tools\":[{\"type\":\"function\"}]` | "
+                        + "tools[0].function: nothing (expected: an object with the function's name)",
+            })
+    void saysWhatIsExpectedInOneTrueSentence(String fields, String message) {
+        HttpResponse<String> response = suite.post("/v1/chat/completions", Suite.chat(fields));
+
+        assertThat(response.statusCode()).isEqualTo(400);
+        assertThat(Suite.JSON
+                        .readTree(response.body())
+                        .get("error")
+                        .get("message")
+                        .asString())
+                .isEqualTo(message);
+    }
+
+    @Test
+    void namesTheExpectedModelWhenNoneIsNamed() {
+        HttpResponse<String> response = suite.get("/v1/models/");
+
+        refused(response, 404, "model_not_found", "model");
+        assertThat(response.body()).contains("model id: empty (expected: /v1/models/millrace-mini, or /v1/models");
+    }
+
     @Test
     void refusesAWrongMethodAndNamesTheRightOne() {
         HttpResponse<String> response = suite.get("/v1/chat/completions");
 
         refused(response, 405, "method_not_allowed", null);
         assertThat(response.headers().firstValue("Allow")).hasValue("POST");
-        refused(suite.post("/v1/models", "{}"), 405, "method_not_allowed", null);
+        HttpResponse<String> list = suite.post("/v1/models", "{}");
+        refused(list, 405, "method_not_allowed", null);
+        assertThat(list.headers().firstValue("Allow")).hasValue("GET, HEAD");
     }
 
     @ParameterizedTest
