@@ -8,6 +8,10 @@ import org.apache.catalina.connector.Request;
 import org.apache.catalina.connector.Response;
 import org.apache.catalina.valves.ErrorReportValve;
 import org.apache.coyote.ActionCode;
+import org.apache.coyote.http11.AbstractHttp11Protocol;
+import org.apache.coyote.http11.Http11InputBuffer;
+import org.apache.tomcat.util.http.MimeHeaders;
+import org.apache.tomcat.util.res.StringManager;
 import org.jspecify.annotations.Nullable;
 
 /// Errors that no route answered (a broken request line, a failing servlet filter) in the same shape as
@@ -15,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 public final class JsonErrorReportValve extends ErrorReportValve {
     @Override
     protected void report(Request request, Response response, @Nullable Throwable throwable) {
-        int status = response.getStatus();
+        int status = isHeadTooLarge(request, throwable) ? 431 : response.getStatus();
         if (status < 400 || response.getContentWritten() > 0 || !response.setErrorReported()) {
             return;
         }
@@ -24,8 +28,10 @@ public final class JsonErrorReportValve extends ErrorReportValve {
         if (!ioAllowed.get()) {
             return;
         }
-        byte[] body = answer(status).json().getBytes(StandardCharsets.UTF_8);
+        byte[] body = answer(status, request).json().getBytes(StandardCharsets.UTF_8);
         try {
+            response.setStatus(status);
+            response.setHeader("Connection", "close");
             response.setContentType("application/json");
             response.setContentLength(body.length);
             response.getOutputStream().write(body);
@@ -35,19 +41,54 @@ public final class JsonErrorReportValve extends ErrorReportValve {
         }
     }
 
-    private static ErrorAnswer answer(int status) {
+    /// Tomcat tells this by a 400 whose cause has no type of its own, only its text.
+    private static boolean isHeadTooLarge(Request request, @Nullable Throwable cause) {
+        if (cause == null) {
+            return false;
+        }
+        String count = StringManager.getManager(MimeHeaders.class)
+                .getString("headers.maxCountFail", protocol(request).getMaxHeaderCount());
+        String size = StringManager.getManager(Http11InputBuffer.class).getString("iib.requestheadertoolarge.error");
+        return size.equals(cause.getMessage()) || count.equals(cause.getMessage());
+    }
+
+    private static AbstractHttp11Protocol<?> protocol(Request request) {
+        if (request.getConnector().getProtocolHandler() instanceof AbstractHttp11Protocol<?> protocol) {
+            return protocol;
+        }
+        throw new IllegalStateException("connector: " + request.getConnector().getProtocolHandlerClassName()
+                + " (expected: an HTTP/1.1 protocol)");
+    }
+
+    private static ErrorAnswer answer(int status, Request request) {
         ErrorCode code = switch (status) {
             case 401 -> ErrorCode.AUTHENTICATION_REQUIRED;
             case 403 -> ErrorCode.PERMISSION_DENIED;
             case 404 -> ErrorCode.ROUTE_NOT_FOUND;
             case 405 -> ErrorCode.METHOD_NOT_ALLOWED;
             case 413 -> ErrorCode.BODY_TOO_LARGE;
+            case 431 -> ErrorCode.HEADERS_TOO_LARGE;
             case 415 -> ErrorCode.UNSUPPORTED_MEDIA_TYPE;
             case 503 -> ErrorCode.SHUTTING_DOWN;
+            case 501, 505 -> ErrorCode.INVALID_REQUEST;
             default -> status < 500 ? ErrorCode.INVALID_REQUEST : ErrorCode.INTERNAL;
         };
-        ErrorAnswer answer = ErrorAnswer.of(
-                new MillraceException(code, "The server refused the request with HTTP status " + status + "."));
+        ErrorAnswer answer = ErrorAnswer.of(new MillraceException(code, message(status, request)));
         return new ErrorAnswer(status, answer.code(), answer.message(), null, answer.retryAfterSeconds());
+    }
+
+    private static String message(int status, Request request) {
+        return switch (status) {
+            case 400 ->
+                "request line or headers: malformed (expected: a method, a valid path and HTTP/1.1; "
+                        + "one valid Host; no contradictory lengths)";
+            case 431 ->
+                "request line and headers: too large (expected: at most "
+                        + protocol(request).getMaxHttpRequestHeaderSize() + " bytes and "
+                        + protocol(request).getMaxHeaderCount() + " headers)";
+            case 501 -> "request method or Transfer-Encoding: unknown (expected: chunked or none)";
+            case 505 -> "HTTP version: unknown (expected: HTTP/1.1)";
+            default -> "The server refused the request with HTTP status " + status + ".";
+        };
     }
 }
