@@ -10,6 +10,8 @@ import org.apache.tomcat.util.net.SocketWrapperBase;
 public final class ObservedHttp11Protocol extends Http11NioProtocol {
     public ObservedHttp11Protocol() {
         getEndpoint().setHandler(new ObservingHandler(getEndpoint().getHandler()));
+        // A client that asks before it sends its body is told to go on only when somebody reads it.
+        setContinueResponseTiming("onRead");
     }
 
     private record ObservingHandler(AbstractEndpoint.Handler<NioChannel> handler)
