@@ -3,9 +3,11 @@ package io.millrace.gateway.route;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import io.millrace.gateway.fake.FakeDecode.Mishap;
 import io.millrace.gateway.fake.Suite;
 import io.millrace.gateway.fake.SuiteExtension;
+import io.millrace.rpc.MetricNames;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
@@ -24,6 +26,10 @@ class HangUpTest {
     }
 
     private Socket send(String json) throws IOException {
+        return send(suite, json);
+    }
+
+    private static Socket send(Suite suite, String json) throws IOException {
         Socket socket = new Socket("localhost", suite.port);
         byte[] body = json.getBytes(StandardCharsets.UTF_8);
         String head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -54,6 +60,41 @@ class HangUpTest {
                     .untilAsserted(() -> assertThat(suite.cache.released)
                             .containsExactly(suite.prefill.requests.getFirst().getLeaseId()));
         }
+    }
+
+    @Test
+    void freesTheTurnAndThePlaceInTheQueueOfClientsThatHungUpBeforeTheFirstByte() throws IOException {
+        String[] limits = {"--millrace.gateway.limits.max-running-choices=1", "--millrace.gateway.limits.max-choices=1"
+        };
+        try (Suite narrow = new Suite(Object.class, limits)) {
+            for (String fields : new String[] {"\"stream\":true", "\"stream\":false"}) {
+                narrow.reset();
+                narrow.prefill.hangs = true;
+                Socket running = send(narrow, Suite.chat(fields));
+                await().until(() -> narrow.prefill.requests.size() == 1);
+                Socket waiting = send(narrow, Suite.chat(fields));
+                await().until(() -> gauge(narrow, MetricNames.REQUESTS_WAITING) == 1);
+
+                waiting.close();
+
+                await().atMost(LIMIT).until(() -> gauge(narrow, MetricNames.REQUESTS_WAITING) == 0);
+                assertThat(gauge(narrow, MetricNames.REQUESTS_RUNNING)).isEqualTo(1);
+                assertThat(narrow.prefill.cancelled).hasValue(0);
+
+                running.close();
+
+                await().atMost(LIMIT).until(() -> gauge(narrow, MetricNames.REQUESTS_RUNNING) == 0);
+                await().atMost(LIMIT).until(() -> narrow.prefill.cancelled.get() == 1);
+                assertThat(narrow.prefill.requests).hasSize(1);
+                assertThat(narrow.decodeRequests()).isEmpty();
+                narrow.prefill.hangs = false;
+                narrow.chatReply();
+            }
+        }
+    }
+
+    private static double gauge(Suite suite, String name) {
+        return suite.context.getBean(MeterRegistry.class).get(name).gauge().value();
     }
 
     @Test
