@@ -209,7 +209,7 @@ class BadInputIT {
         "PUT, /v1/completions, POST",
         "DELETE, /inference, POST",
         "GET, /tokenize, POST",
-        "POST, /v1/models, GET"
+        "POST, /v1/models, 'GET, HEAD'"
     })
     void wrongMethodIsRefusedAndTheRightOneNamed(String method, String path, String allowed) {
         HttpResponse<String> response = rest.send(
