@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -240,7 +241,7 @@ class CheckpointTest {
     }
 
     @Test
-    void linksMayNotLeaveTheFolderExceptInAHuggingFaceCache() throws IOException {
+    void linksThatSomebodyPutIntoTheFolderAreFollowed() throws IOException {
         Path snapshot = directory.resolve("models--x/snapshots/abc");
         Path blobs = Files.createDirectories(directory.resolve("models--x/blobs"));
         CheckpointWriter.write(snapshot, TinyConfig.glm().json(), 1, 1);
@@ -248,14 +249,30 @@ class CheckpointTest {
         Files.createSymbolicLink(snapshot.resolve(SINGLE), Path.of("../../blobs/0123"));
         Checkpoint.open(snapshot).close();
 
-        Path plain = directory.resolve("plain");
-        CheckpointWriter.write(plain, TinyConfig.glm().json(), 1, 1);
-        Files.move(plain.resolve(SINGLE), directory.resolve("outside"));
-        Files.createSymbolicLink(plain.resolve(SINGLE), Path.of("../outside"));
-        assertThatThrownBy(() -> Checkpoint.open(plain)).hasMessageContaining("a file inside the model folder");
-        Files.delete(plain.resolve(SINGLE));
-        Files.createDirectory(plain.resolve(SINGLE));
-        assertThatThrownBy(() -> Checkpoint.open(plain)).hasMessageContaining("not a regular file");
+        Path elsewhere = directory.resolve("another disk");
+        CheckpointWriter.write(elsewhere, TinyConfig.glm().json(), 3, 1);
+        Path linked = Files.createDirectory(directory.resolve("linked"));
+        try (Stream<Path> files = Files.list(elsewhere)) {
+            for (Path file : files.toList()) {
+                Files.createSymbolicLink(linked.resolve(file.getFileName()), file.toAbsolutePath());
+            }
+        }
+        try (Checkpoint straight = Checkpoint.open(elsewhere);
+                Checkpoint byLinks = Checkpoint.open(linked)) {
+            assertThat(byLinks.weightsDigest()).isEqualTo(straight.weightsDigest());
+        }
+    }
+
+    @Test
+    void linksToNowhereAndFoldersAreToldAsSuch() throws IOException {
+        write(TinyConfig.glm(), 1);
+        Files.delete(directory.resolve(SINGLE));
+        Files.createSymbolicLink(directory.resolve(SINGLE), Path.of("gone"));
+        assertThatThrownBy(() -> Checkpoint.open(directory))
+                .hasMessageContaining(SINGLE + ": links to gone, which is not there (expected: a readable file)");
+        Files.delete(directory.resolve(SINGLE));
+        Files.createDirectory(directory.resolve(SINGLE));
+        assertThatThrownBy(() -> Checkpoint.open(directory)).hasMessageContaining("not a regular file");
     }
 
     private void write(TinyConfig config, int shards) {
