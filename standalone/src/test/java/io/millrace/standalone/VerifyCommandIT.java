@@ -8,6 +8,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
@@ -49,15 +50,58 @@ class VerifyCommandIT {
     }
 
     @Test
-    void withoutAGoldenFileThereIsNothingToCompare() {
-        CommandRun none = CommandRun.of("", "verify", "--model", folder.toString());
-        assertThat(none.exitCode()).isEqualTo(2);
-        assertThat(none.errors())
-                .contains(folder.resolve("golden.safetensors").toString())
-                .hasLineCount(1);
-        CommandRun run = verify(folder.resolve("nowhere"));
+    void aGoldenFileThatIsNotThereIsOneSentence() {
+        assertFails(CommandRun.of("", "verify", "--model", folder.toString()), folder + "/golden.safetensors");
+        assertFails(verify(folder.resolve("nowhere")), "nowhere");
+    }
+
+    @Test
+    void aGoldenFileOfAnotherKindIsOneSentence() throws IOException {
+        assertFails(verify(MINI.resolve("config.json")), "config.json");
+        assertFails(verify(tensors("input_ids", "F32")), "tensor input_ids: F32 [1] (expected: I32 [n], n at least 1)");
+        assertFails(verify(tensors("logits", "I32")), "no tensor input_ids");
+        Path foreign = tensors("input_ids", "I32");
+        assertFails(verify(foreign), "tensor input_ids: id 2147483647 (expected: 0..4095)");
+    }
+
+    @Test
+    void aModelThatIsDamagedIsOneSentence() throws IOException {
+        for (String name : List.of("config.json", "tokenizer.json", "golden.safetensors")) {
+            Files.copy(MINI.resolve(name), folder.resolve(name));
+        }
+        Files.write(folder.resolve("model.safetensors"), new byte[100]);
+        assertFails(CommandRun.of("", "verify", "--model", folder.toString()), "model.safetensors");
+        Files.writeString(folder.resolve("config.json"), "{");
+        assertFails(CommandRun.of("", "verify", "--model", folder.toString()), "config.json");
+    }
+
+    @Test
+    void optionsNobodyUnderstandsStayUsageErrors() {
+        CommandRun run = CommandRun.of("", "verify", "--model", MINI.toString(), "--provider", "abacus");
         assertThat(run.exitCode()).isEqualTo(2);
-        assertThat(run.errors()).contains("nowhere").hasLineCount(1);
+        assertThat(run.errors()).contains("abacus").hasLineCount(1);
+    }
+
+    /// A file of one tensor with one element, 2147483647 as an integer.
+    private Path tensors(String name, String type) throws IOException {
+        String header = "{\"%s\":{\"dtype\":\"%s\",\"shape\":[1],\"data_offsets\":[0,4]}}".formatted(name, type);
+        byte[] text = header.getBytes(StandardCharsets.UTF_8);
+        ByteBuffer file = ByteBuffer.allocate(Long.BYTES + text.length + Integer.BYTES)
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .putLong(text.length)
+                .put(text)
+                .putInt(Integer.MAX_VALUE);
+        return Files.write(folder.resolve(name + type + ".safetensors"), file.array());
+    }
+
+    private static void assertFails(CommandRun run, String said) {
+        assertThat(run.exitCode()).as(run.errors()).isEqualTo(1);
+        assertThat(run.answers()).isEmpty();
+        assertThat(run.errors())
+                .startsWith("millrace: ")
+                .contains(said)
+                .doesNotContain("TensorInfo")
+                .hasLineCount(1);
     }
 
     private static CommandRun verify(Path golden) {

@@ -44,7 +44,10 @@ public final class GoldenCheck implements AutoCloseable {
 
     /// Runs the comparison, with the model's rotary frequencies and, only if that is beyond tolerance,
     /// with rounded ones. The second result is returned if it is within tolerance, and says so.
+    ///
+    /// @throws io.millrace.engine.error.MillraceException  if the file is of another model
     public static GoldenResult run(LoadedModel model, GoldenFile golden) {
+        golden.requireVocabulary(model.config().vocabSize());
         float[] frequencies = model.config().rope().inverseFrequencies();
         try (GoldenCheck check = new GoldenCheck(model, golden)) {
             GoldenResult exact = check.run(frequencies, false);

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /// Reference values of a model as a safetensors file: `input_ids [T]`, `logits [T, vocab]`, `greedy_ids
 /// [G]`, `greedy_logprobs [G]`, and where the file has them `greedy_prompt_length [1]` (24 without),
@@ -106,6 +107,20 @@ public final class GoldenFile implements AutoCloseable {
         return data("greedy_logprobs", TensorType.F32, List.of((long) count)).toArray(FLOAT);
     }
 
+    /// @throws MillraceException `INVALID_CHECKPOINT` if the file holds ids that the model does not know
+    void requireVocabulary(int vocabSize) {
+        requireIds("input_ids", inputIds, vocabSize);
+        requireIds("greedy_ids", greedyIds(), vocabSize);
+    }
+
+    private void requireIds(String tensor, int[] ids, int vocabSize) {
+        for (int id : ids) {
+            if (id < 0 || id >= vocabSize) {
+                throw bad(tensor, "id " + id, "0.." + (vocabSize - 1));
+            }
+        }
+    }
+
     Table logits(int vocabSize) {
         return floats("logits", inputIds.length, vocabSize);
     }
@@ -139,7 +154,7 @@ public final class GoldenFile implements AutoCloseable {
         MemorySegment data = file.data(name);
         TensorInfo info = file.tensors().get(name);
         if (info == null || info.type() != TensorType.I32 || info.shape().size() != 1 || info.sizeBytes() == 0) {
-            throw bad(name, String.valueOf(info), "I32 [n], n at least 1");
+            throw bad(name, show(info), "I32 [n], n at least 1");
         }
         return data.toArray(INT);
     }
@@ -148,9 +163,13 @@ public final class GoldenFile implements AutoCloseable {
         MemorySegment data = file.data(name);
         TensorInfo info = file.tensors().get(name);
         if (info == null || info.type() != type || !info.shape().equals(shape)) {
-            throw bad(name, String.valueOf(info), type + " " + shape);
+            throw bad(name, show(info), type + " " + shape);
         }
         return data;
+    }
+
+    private static String show(@Nullable TensorInfo info) {
+        return info == null ? "absent" : info.type() + " " + info.shape();
     }
 
     private MillraceException bad(String tensor, String found, String expected) {

@@ -1,6 +1,5 @@
 package io.millrace.standalone.command;
 
-import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.golden.GoldenCheck;
 import io.millrace.engine.golden.GoldenFile;
 import io.millrace.engine.golden.GoldenResult;
@@ -17,28 +16,22 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /// `millrace verify`: a checkpoint against reference values.
 @Command(
         name = "verify",
         description = {
             "Computes a golden file's prompt with a checkpoint, in float32 arithmetic, and compares.",
-            "Exits with 0 within tolerance, 1 beyond it, 2 if there was nothing to compare."
+            "Exits with 0 within tolerance, 1 beyond it or if model or golden file cannot be used."
         },
         exitCodeList = {
             "0:within tolerance",
-            "1:beyond tolerance",
-            "2:there was nothing to compare, or the command line cannot be understood"
+            "1:beyond tolerance, or model or golden file cannot be used; a sentence says why",
+            "2:the command line cannot be understood"
         })
 public final class VerifyCommand implements Callable<Integer> {
     private final Console console;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
 
     @Mixin
     private ModelOption model = new ModelOption();
@@ -68,8 +61,6 @@ public final class VerifyCommand implements Callable<Integer> {
             GoldenResult result = GoldenCheck.run(loaded, file);
             print(loaded.kernels().name(), result);
             return result.withinTolerance() ? ExitCode.OK : ExitCode.FAILED;
-        } catch (MillraceException | IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
         }
     }
 
