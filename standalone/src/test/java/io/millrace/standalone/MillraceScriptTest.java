@@ -47,7 +47,11 @@ class MillraceScriptTest {
         script(project.resolve("mvnw"), """
                 #!/bin/sh
                 echo "$@" >> builds
-                [ ! -f broken ] || exit 1
+                echo "[INFO] Scanning for projects..."
+                echo "[INFO] Building Millrace kernels 1.0-SNAPSHOT                      [2/9]"
+                echo "[INFO] Building jar: /somewhere/a.jar"
+                echo "[WARNING] never mind"
+                [ ! -f broken ] || { echo "[ERROR] A.java:1 is broken"; exit 1; }
                 mkdir -p standalone/target
                 touch standalone/target/millrace-standalone-1.jar
                 """);
@@ -62,7 +66,11 @@ class MillraceScriptTest {
     void buildsOnceAndHandsOverFlagsArgumentsAndExitCode() throws Exception {
         Outcome first = run(project.resolve("millrace"), "render", "--model", "with space");
         assertThat(first.exitCode()).isEqualTo(3);
-        assertThat(first.lines().getFirst()).contains("building");
+        assertThat(first.lines().subList(0, 3))
+                .satisfiesExactly(
+                        line -> assertThat(line).startsWith("millrace: building Millrace once, about "),
+                        line -> assertThat(line).isEqualTo("millrace: building 2/9: Millrace kernels"),
+                        line -> assertThat(line).isEqualTo("-Xbatch"));
         assertThat(first.lines())
                 .containsSubsequence(
                         "-Xbatch",
@@ -80,6 +88,17 @@ class MillraceScriptTest {
         assertThat(second.lines().getFirst()).isEqualTo("-Xbatch");
         assertThat(builds()).hasSize(1);
         assertThat(builds().getFirst()).contains("-DskipTests", "package");
+    }
+
+    @Test
+    void saysNothingOfABuildWhereOnlyTheAnswerIsAskedFor() throws Exception {
+        Outcome outcome = run(project.resolve("millrace"), "demo", "--once", "--quiet");
+        assertThat(builds()).hasSize(1);
+        assertThat(outcome.lines()).noneMatch(line -> line.startsWith("millrace: ") || line.startsWith("["));
+        Files.writeString(project.resolve("broken"), "");
+        Files.delete(project.resolve("standalone/target/millrace-standalone-1.jar"));
+        assertThat(run(project.resolve("millrace"), "demo", "--quiet").lines())
+                .containsExactly("[ERROR] A.java:1 is broken", "millrace: the build failed, see above");
     }
 
     @Test
