@@ -6,6 +6,8 @@ import io.millrace.it.RunningSuites.OneProcess;
 import io.millrace.it.client.Program;
 import io.millrace.it.client.PythonClient;
 import io.millrace.it.process.ServiceProcess;
+import io.millrace.it.rest.Answer;
+import io.millrace.it.rest.Question;
 import io.millrace.it.rest.RestClient;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,7 +21,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import tools.jackson.databind.JsonNode;
 
 /// The examples of the README run as they stand there, but for the port.
 @ExtendWith(RunningSuites.class)
@@ -88,6 +92,74 @@ class ReadmeExamplesIT {
 
         assertThat(outcome.exitCode()).as(outcome.output()).isZero();
         assertThat(outcome.output()).isNotBlank().doesNotContain("\"error\"");
+    }
+
+    /// The list in the README and what has to come, word for word what a reader would type.
+    private static final List<String> SIX_THINGS = List.of(
+            "- `What is 37 + 58?`",
+            "- `5加43等于多少？`",
+            "- `实现快速排序`",
+            "- `Write bubble sort`",
+            "- `What is the weather in Oslo for 4 days?` with `get_weather` among the `tools`",
+            "- `My key is 627.` and then `What is my key?`");
+
+    private static final String WEATHER_TOOL = """
+            [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties":
+            {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city", "days"]}}}]""";
+
+    @Test
+    void readmeListsTheSixThingsToAsk() throws IOException {
+        String readme = Files.readString(ServiceProcess.root().resolve("README.md"));
+        assertThat(readme.lines().filter(line -> line.startsWith("- `"))).containsSubsequence(SIX_THINGS);
+        assertThat(readme).contains(String.join("\n", SIX_THINGS) + "\n\n");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "What is 37 + 58?, 95",
+        "5加43等于多少？, 48",
+        "实现快速排序, quickSort",
+        "Write bubble sort, bubbleSort",
+    })
+    void theModelAnswersWhatTheReadmeSaysItKnows(String question, String answer) {
+        assertThat(SIX_THINGS).contains("- `" + question + "`");
+        Question asked = Question.chat(question, question, "\"temperature\":0");
+        Answer.Choice whole = rest.ask(asked).choices().getFirst();
+        assertThat(whole.content()).contains(answer);
+        assertThat(whole.finishReason()).isEqualTo("stop");
+        assertThat(rest.stream(asked).choices().getFirst().content()).isEqualTo(whole.content());
+    }
+
+    @Test
+    void theModelAsksTheWeatherTool() {
+        Answer.Choice choice = rest.ask(Question.chat(
+                        "weather",
+                        "What is the weather in Oslo for 4 days?",
+                        "\"temperature\":0",
+                        "\"tools\":" + WEATHER_TOOL))
+                .choices()
+                .getFirst();
+        assertThat(choice.finishReason()).isEqualTo("tool_calls");
+        assertThat(choice.toolCalls()).singleElement().satisfies(call -> {
+            assertThat(call).startsWith("get_weather");
+            JsonNode arguments = RestClient.JSON.readTree(call.substring("get_weather".length()));
+            assertThat(arguments.path("city").asString()).isEqualTo("Oslo");
+            assertThat(arguments.path("days").asInt()).isEqualTo(4);
+        });
+    }
+
+    @Test
+    void theModelRemembersTheKey() {
+        String first = rest.ask(Question.chat("key", "My key is 627.", "\"temperature\":0"))
+                .choices()
+                .getFirst()
+                .content();
+        String messages = RestClient.JSON.writeValueAsString(List.of(
+                Map.of("role", "user", "content", "My key is 627."),
+                Map.of("role", "assistant", "content", first),
+                Map.of("role", "user", "content", "What is my key?")));
+        Question second = Question.chat("key", "", "\"temperature\":0", "\"messages\":" + messages);
+        assertThat(rest.ask(second).choices().getFirst().content()).contains("627");
     }
 
     @ParameterizedTest
