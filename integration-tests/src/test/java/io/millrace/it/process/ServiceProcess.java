@@ -68,7 +68,8 @@ public final class ServiceProcess implements AutoCloseable {
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(Arrays.asList(System.getProperty("millrace.jvm.args").split(" ")));
         command.addAll(jvmArguments);
-        command.addAll(List.of("-Xmx1g", "-XX:+UseSerialGC", "-jar", jar().toString()));
+        command.addAll(
+                List.of("-Xmx1g", "-XX:+UseSerialGC", "-jar", jarOf(module).toString()));
         for (String argument : arguments) {
             command.add("--" + argument);
         }
@@ -92,7 +93,10 @@ public final class ServiceProcess implements AutoCloseable {
         return Path.of(System.getProperty("millrace.root"));
     }
 
-    private Path jar() {
+    /// The jar that users start.
+    ///
+    /// @param module  folder of the service
+    public static Path jarOf(String module) {
         Path target = root().resolve(module).resolve("target");
         try (Stream<Path> files = Files.list(target)) {
             return files.filter(file -> file.getFileName().toString().endsWith("-exec.jar"))

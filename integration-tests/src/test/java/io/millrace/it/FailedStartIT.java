@@ -1,0 +1,61 @@
+package io.millrace.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.millrace.it.client.Program;
+import io.millrace.it.process.ServiceProcess;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/// A service that is told something wrong ends with one line that names the key.
+class FailedStartIT {
+    private static final int PATIENCE_SECONDS = 60;
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', nullValues = "-", textBlock = """
+            prefill-service | - | millrace.model.path: missing (expected: a model folder)
+            decode-service | - | millrace.model.path: missing (expected: a model folder)
+            gateway | - | millrace.model.path: missing (expected: a model folder)
+            prefill-service | millrace.model.path=/nowhere | millrace.model.path: /nowhere: no such folder
+            gateway | millrace.model.path=/nowhere | millrace.model.path: /nowhere: no such folder
+            decode-service | millrace.decode.instanze=a | millrace.decode.instanze: unknown
+            decode-service | millrace.dsa.top=1 | millrace.dsa.top: unknown
+            gateway | millrace.gatway.limits.max-choices=1 | millrace.gatway.limits.max-choices: unknown
+            gateway | millrace.gateway.limits.max-choices=0 | millrace.gateway.limits.max-choices: 0 must be greater
+            kv-cache-service | millrace.kv-cache.capacity-bytes=0 | millrace.kv-cache.capacity-bytes: 0 (expected
+            kv-cache-service | millrace.kv-cache.max-streams=many | millrace.kv-cache.max-streams: "many" (exp
+            """)
+    void aWrongSettingIsOneLineWithItsKey(String service, @Nullable String argument, String sentence) {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(Arrays.asList(System.getProperty("millrace.jvm.args").split(" ")));
+        command.addAll(List.of(
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-jar",
+                ServiceProcess.jarOf(service).toString(),
+                "--server.port=0",
+                "--management.server.port=0"));
+        if (!service.equals("gateway")) {
+            command.add("--spring.grpc.server.port=0");
+        }
+        if (argument != null) {
+            command.add("--" + argument);
+            if (!argument.startsWith("millrace.model.path=")) {
+                command.add("--millrace.model.path=" + ServiceProcess.root().resolve("models/mini"));
+            }
+        }
+        Program.Outcome outcome = Program.run(command, Map.of(), PATIENCE_SECONDS);
+
+        assertThat(outcome.exitCode()).as(outcome.output()).isEqualTo(1);
+        assertThat(outcome.output()).contains(sentence).doesNotContain("Exception", "\tat ", "APPLICATION FAILED");
+        assertThat(outcome.output().lines().filter(line -> line.contains("ERROR")))
+                .hasSize(1);
+    }
+}

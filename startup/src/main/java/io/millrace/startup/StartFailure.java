@@ -1,0 +1,139 @@
+package io.millrace.startup;
+
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
+import org.springframework.boot.context.properties.bind.UnboundConfigurationPropertiesException;
+import org.springframework.boot.context.properties.bind.validation.BindValidationException;
+import org.springframework.boot.context.properties.source.ConfigurationProperty;
+import org.springframework.core.convert.ConversionFailedException;
+import org.springframework.core.convert.ConverterNotFoundException;
+import org.springframework.validation.FieldError;
+import org.springframework.validation.ObjectError;
+
+/// Finds in an exception of a start what whoever gave the settings has to know. What is no fault of the
+/// settings has no sentence.
+final class StartFailure {
+    private static final String MODEL_PATH = "millrace.model.path: ";
+    private static final String OURS = "millrace.";
+    /// `capacityBytes: 0 (expected: 1 or more)`, as constructors of settings say it.
+    private static final Pattern OF_ONE_KEY = Pattern.compile("[a-zA-Z][a-zA-Z.-]*: .*", Pattern.DOTALL);
+
+    private StartFailure() {}
+
+    /// The sentence, with the key at fault.
+    static Optional<String> sentence(Throwable failure) {
+        BindException innermost = null;
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            switch (cause) {
+                case UnboundConfigurationPropertiesException unknown -> {
+                    return Optional.of(unknown(unknown));
+                }
+                case MillraceException known -> {
+                    return Optional.of(ofModel(known));
+                }
+                case IllegalArgumentException refused
+                when isOurs(refused) -> {
+                    return Optional.of(String.valueOf(refused.getMessage()));
+                }
+                case BindException bind -> innermost = bind;
+                default -> {}
+            }
+        }
+        return Optional.ofNullable(innermost).flatMap(StartFailure::ofBinding);
+    }
+
+    private static String ofModel(MillraceException e) {
+        String message = String.valueOf(e.getMessage());
+        return e.code() == ErrorCode.INVALID_CHECKPOINT ? MODEL_PATH + message : message;
+    }
+
+    private static boolean isOurs(IllegalArgumentException e) {
+        return e.getMessage() != null && e.getMessage().startsWith(OURS);
+    }
+
+    private static String unknown(UnboundConfigurationPropertiesException e) {
+        Set<String> keys = new TreeSet<>();
+        for (ConfigurationProperty property : e.getUnboundProperties()) {
+            keys.add(property.getName().toString());
+        }
+        return String.join(", ", keys) + ": unknown (expected: a key of this service)";
+    }
+
+    private static Optional<String> ofBinding(BindException e) {
+        String key = e.getName().toString();
+        ConfigurationProperty property = e.getProperty();
+        for (Throwable cause = e.getCause(); cause != null; cause = cause.getCause()) {
+            switch (cause) {
+                case BindValidationException invalid -> {
+                    return violation(key, invalid);
+                }
+                case ConversionFailedException conversion -> {
+                    return Optional.of(convertible(
+                            key, property, conversion.getTargetType().getType()));
+                }
+                case ConverterNotFoundException conversion -> {
+                    return Optional.of(convertible(
+                            key, property, conversion.getTargetType().getType()));
+                }
+                default -> {}
+            }
+        }
+        return refusal(e).map(said -> key + separator(said) + said);
+    }
+
+    private static Optional<String> violation(String prefix, BindValidationException e) {
+        for (ObjectError error : e.getValidationErrors()) {
+            if (error instanceof FieldError field) {
+                String key = DataObjectPropertyName.toDashedForm(field.getField());
+                return Optional.of(
+                        prefix + "." + key + ": " + field.getRejectedValue() + " " + field.getDefaultMessage());
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static String convertible(String key, @Nullable ConfigurationProperty property, Class<?> type) {
+        Object value = property == null ? null : property.getValue();
+        String wanted = type.isEnum() ? names(type) : type.getSimpleName().toLowerCase(Locale.ROOT);
+        return key + ": \"" + value + "\" (expected: " + wanted + ")";
+    }
+
+    private static String names(Class<?> type) {
+        Set<String> names = new TreeSet<>();
+        for (Object constant : type.getEnumConstants()) {
+            names.add(constant.toString().toLowerCase(Locale.ROOT));
+        }
+        return "one of " + String.join(", ", names);
+    }
+
+    /// What a constructor of settings said.
+    private static Optional<String> refusal(Throwable failure) {
+        String said = null;
+        for (Throwable cause = failure.getCause(); cause != null; cause = cause.getCause()) {
+            if (cause instanceof IllegalArgumentException && cause.getMessage() != null) {
+                said = cause.getMessage();
+            }
+        }
+        return Optional.ofNullable(said).map(StartFailure::dashed);
+    }
+
+    private static String separator(String said) {
+        return OF_ONE_KEY.matcher(said).matches() ? "." : ": ";
+    }
+
+    /// `capacityBytes: 0` as the key is written: `capacity-bytes: 0`.
+    private static String dashed(String said) {
+        int colon = said.indexOf(": ");
+        return OF_ONE_KEY.matcher(said).matches()
+                ? DataObjectPropertyName.toDashedForm(said.substring(0, colon)) + said.substring(colon)
+                : said;
+    }
+}

@@ -1,0 +1,117 @@
+package io.millrace.startup;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.Banner;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.core.env.MapPropertySource;
+
+class StartFailureTest {
+
+    /// Settings as services have them.
+    @ConfigurationProperties(prefix = "millrace.kv-cache", ignoreUnknownFields = false)
+    record Settings(long capacityBytes, TimeUnit unit, Inner lease) {
+        Settings {
+            if (capacityBytes < 0) {
+                throw new IllegalArgumentException("capacityBytes: " + capacityBytes + " (expected: 0 or more)");
+            }
+        }
+    }
+
+    record Inner(int maxLeases) {
+        Inner {
+            if (maxLeases < 0) {
+                throw new IllegalArgumentException("maxLeases: " + maxLeases + " (expected: 0 or more)");
+            }
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableConfigurationProperties(Settings.class)
+    static class Application {}
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            millrace.kv-cache.capacity-bytes=-1 | millrace.kv-cache.capacity-bytes: -1 (expected: 0 or more)
+            millrace.kv-cache.capacity-bytes=many | millrace.kv-cache.capacity-bytes: "many" (expected: long)
+            millrace.kv-cache.lease.max-leases=-1 | millrace.kv-cache.lease.max-leases: -1 (expected: 0 or more)
+            millrace.kv-cache.capacity=1 | millrace.kv-cache.capacity: unknown (expected: a key of this service)
+            millrace.kv-cache.lease.max=1 | millrace.kv-cache.lease.max: unknown (expected: a key of this service)
+            """)
+    void aSettingThatIsWrongIsNamedWithItsKey(String argument, String sentence) {
+        assertThat(StartFailure.sentence(failureOf("--" + argument))).contains(sentence);
+    }
+
+    @Test
+    void aConstantThatDoesNotExistIsToldWithThoseThatDo() {
+        assertThat(StartFailure.sentence(failureOf("--millrace.kv-cache.unit=weeks"))
+                        .orElse(""))
+                .startsWith("millrace.kv-cache.unit: \"weeks\" (expected: one of days, hours, ");
+    }
+
+    @Test
+    void aSectionThatDoesNotExistIsNamed() {
+        for (String key : new String[] {"millrace.prefil.instance", "millrace.port"}) {
+            assertThat(StartFailure.sentence(failureOf("--" + key + "=1")).orElse(""))
+                    .startsWith(key + ": unknown (expected: a key below millrace., in decode, ");
+        }
+        failsNot("--millrace.gateway.small-prompt-tokens=1", "--millrace.kvCache.capacityBytes=1");
+    }
+
+    @Test
+    void propertiesOfTheProcessAreNotSettings() {
+        GenericApplicationContext context = new GenericApplicationContext();
+        context.getEnvironment()
+                .getPropertySources()
+                .replace("systemProperties", new MapPropertySource("systemProperties", Map.of("millrace.home", "/")));
+        new KnownKeys().initialize(context);
+        context.getEnvironment()
+                .getPropertySources()
+                .addFirst(new MapPropertySource("file", Map.of("millrace.home", "/")));
+        assertThatThrownBy(() -> new KnownKeys().initialize(context)).hasMessageContaining("millrace.home: unknown");
+    }
+
+    @Test
+    void aModelThatCannotBeUsedIsToldWithTheKeyThatNamesIt() {
+        var cause = new MillraceException(ErrorCode.INVALID_CHECKPOINT, "/nowhere: no such folder");
+        assertThat(StartFailure.sentence(new IllegalStateException("bean", cause)))
+                .contains("millrace.model.path: /nowhere: no such folder");
+        var missing = new IllegalArgumentException("millrace.model.path: missing (expected: a model folder)");
+        assertThat(StartFailure.sentence(new IllegalStateException("bean", missing)))
+                .contains("millrace.model.path: missing (expected: a model folder)");
+    }
+
+    @Test
+    void whatIsNoFaultOfTheSettingsIsLeftToOthers() {
+        assertThat(StartFailure.sentence(new IllegalStateException("bug", new IllegalArgumentException("index: 3"))))
+                .isEmpty();
+        assertThat(new StartFailureReporter(null).reportException(new IllegalStateException("bug")))
+                .isFalse();
+    }
+
+    private static Throwable failureOf(String argument) {
+        return catchThrowable(() -> failsNot(argument));
+    }
+
+    private static void failsNot(String... arguments) {
+        new SpringApplicationBuilder(Application.class)
+                .web(WebApplicationType.NONE)
+                .bannerMode(Banner.Mode.OFF)
+                .run(arguments)
+                .close();
+    }
+}
