@@ -10,6 +10,8 @@ import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -54,10 +56,71 @@ class MillraceCommandTest {
     void aValueNobodyCanWorkWithIsOneSentenceAndExitCodeTwo() {
         assertRefused("millrace: port: 99999 (expected: 0..65535)", "up", "--port", "99999");
         assertRefused("millrace: port: -1 (expected: 0..65535)", "up", "--port", "-1");
+        for (String command : List.of("up", "demo", "chat", "generate", "doctor", "verify", "render", "tokenize")) {
+            CommandRun outcome = CommandRun.of("Hi", command, "--model=");
+            assertThat(outcome.errors().lines())
+                    .as(command)
+                    .containsExactly("millrace: model: \"\" (expected: a model folder; without --model it is the"
+                            + " embedded one)");
+            assertThat(outcome.exitCode()).as(command).isEqualTo(2);
+            assertThat(outcome.answers()).isEmpty();
+        }
         String url = "millrace: url: foo (expected: one like http://127.0.0.1:8080)";
         assertRefused(url, "generate", "--url", "foo", "Hi");
         assertRefused(url, "chat", "--url", "foo");
         assertRefused(url, "demo", "--url", "foo");
+    }
+
+    /// 203.0.113.0/24 is for documentation: no machine has such an address.
+    @ParameterizedTest
+    @ValueSource(strings = {"999.1.1.1", "203.0.113.7", "not a host", ""})
+    void aHostThatIsNotThisMachineIsOneSentenceWithAnyPort(String host) {
+        for (String port : List.of("0", "28471")) {
+            CommandRun outcome = CommandRun.of("", "up", "--host", host, "--port", port);
+            assertThat(outcome.errors().lines())
+                    .containsExactly(
+                            "millrace: starting the suite: gateway, prefill, decode, kv-cache",
+                            "millrace: host: " + (host.isEmpty() ? "\"\"" : host)
+                                    + " (expected: an address of this machine, 127.0.0.1, or 0.0.0.0 for all)");
+            assertThat(outcome.exitCode()).isEqualTo(2);
+            assertThat(outcome.answers()).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"up", "generate", "chat", "demo"})
+    void aModelThatCannotBeServedIsOneSentenceAndExitCodeOne(String command) throws IOException {
+        assertFails(folder + " has no config.json, no tokenizer.json, no *.safetensors", command);
+        for (String name : List.of("tokenizer.json", "model.safetensors", "generation_config.json")) {
+            Files.copy(MINI.resolve(name), folder.resolve(name));
+        }
+        Files.writeString(folder.resolve("config.json"), "{\"model_type\": ");
+        assertFails("config.json: invalid JSON", command);
+        Files.copy(MINI.resolve("config.json"), folder.resolve("config.json"), StandardCopyOption.REPLACE_EXISTING);
+        Files.writeString(folder.resolve("generation_config.json"), "[]");
+        assertFails("generation_config.json", command);
+        Files.delete(folder.resolve("generation_config.json"));
+        Files.writeString(folder.resolve("model.safetensors"), "cut");
+        assertFails("model.safetensors", command);
+        Files.move(folder.resolve("model.safetensors"), folder.resolve("other.safetensors"));
+        Files.writeString(
+                folder.resolve("model.safetensors.index.json"), "{\"weight_map\": {\"a\": \"gone.safetensors\"}}");
+        assertFails("gone.safetensors: no such file", command);
+    }
+
+    private void assertFails(String said, String command) {
+        List<String> args = new ArrayList<>(List.of(command, "--model", folder.toString()));
+        if (command.equals("up")) {
+            args.addAll(List.of("--port", "0"));
+        }
+        CommandRun outcome = CommandRun.of("Hi", args.toArray(String[]::new));
+        assertThat(outcome.exitCode()).as(outcome.errors()).isEqualTo(1);
+        assertThat(outcome.answers()).isEmpty();
+        assertThat(outcome.errors().lines().filter(line -> !line.contains("starting the suite")))
+                .singleElement()
+                .asString()
+                .startsWith("millrace: ")
+                .contains(said);
     }
 
     @ParameterizedTest
@@ -86,7 +149,7 @@ class MillraceCommandTest {
         }
         assertThat(exitCodesOf("up")).contains("130", "143");
         assertThat(exitCodesOf("doctor")).contains("a line says FAIL");
-        assertThat(exitCodesOf("verify")).contains("beyond tolerance", "nothing to compare");
+        assertThat(exitCodesOf("verify")).contains("beyond tolerance", "golden file cannot be used");
     }
 
     private static String exitCodesOf(String command) {
@@ -180,11 +243,37 @@ class MillraceCommandTest {
     }
 
     @Test
+    void aLineThatIsNotJsonIsToldWithItsPlaceInOurWords() {
+        String lines = """
+                {"text": "a"}
+
+                {"text": hi}
+                {"text": "a"
+                {"text": "a", "text": "b"}
+                {"text": "a"} {}
+                [1]
+                {"text": 1%s}
+                """.formatted("0".repeat(2000));
+        for (String command : List.of("render", "tokenize")) {
+            CommandRun outcome = CommandRun.of(lines, command, "--model", MINI.toString());
+            assertThat(outcome.exitCode()).isZero();
+            assertThat(outcome.answers().subList(1, 7))
+                    .containsExactly(
+                            "{\"error\":\"line 3: not JSON: a character or word is out of place at column 10\"}",
+                            "{\"error\":\"line 4: not JSON: it ends too early at column 13\"}",
+                            "{\"error\":\"line 5: not JSON: a key appears twice in one object at column 21\"}",
+                            "{\"error\":\"line 6: not JSON: something follows the object at column 15\"}",
+                            "{\"error\":\"line 7: not a JSON object\"}",
+                            "{\"error\":\"line 8: nested too deeply, or a number or key is too long\"}");
+        }
+    }
+
+    @Test
     void bytesThatAreNotUtf8AreAnError() {
         byte[] line = "{\"text\": \"?\"}".getBytes(StandardCharsets.UTF_8);
         line[10] = (byte) 0xFF;
         CommandRun outcome = CommandRun.of(line, Map.of(), "tokenize", "--model", MINI.toString());
-        assertThat(outcome.answers()).containsExactly("{\"error\":\"the line is not valid UTF-8\"}");
+        assertThat(outcome.answers()).containsExactly("{\"error\":\"line 1: not UTF-8\"}");
     }
 
     @Test

@@ -81,7 +81,7 @@ public final class LoadedModel implements AutoCloseable {
         SelectedKernels selected = KernelProviders.select(
                 settings.kernels().provider(),
                 threads == 0 ? Runtime.getRuntime().availableProcessors() : threads);
-        LOG.info("kernels {}, declined {}", selected.kernels().name(), selected.declined());
+        LOG.info("kernels {}{}", selected.kernels().name(), selected.declinedText());
         return selected.kernels();
     }
 

@@ -2,6 +2,7 @@ package io.millrace.kernels.provider;
 
 import io.millrace.kernels.Kernels;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /// The outcome of a provider selection.
 ///
@@ -10,6 +11,13 @@ import java.util.List;
 public record SelectedKernels(Kernels kernels, List<Declined> declined) {
     public SelectedKernels {
         declined = List.copyOf(declined);
+    }
+
+    /// `; native declined: not part of this build`, and so on for each that declined.
+    public String declinedText() {
+        return declined.stream()
+                .map(other -> "; " + other.provider() + " declined: " + other.reason())
+                .collect(Collectors.joining());
     }
 
     /// A provider that cannot serve this process.

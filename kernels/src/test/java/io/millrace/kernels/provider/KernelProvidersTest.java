@@ -26,6 +26,8 @@ class KernelProvidersTest {
             assertThat(selected.declined())
                     .extracting(SelectedKernels.Declined::provider)
                     .containsExactly("ascend", "native");
+            assertThat(selected.declinedText())
+                    .isEqualTo("; ascend declined: not part of this build; native declined: not part of this build");
         }
     }
 

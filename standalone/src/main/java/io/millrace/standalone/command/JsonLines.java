@@ -17,11 +17,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.StreamReadFeature;
+import tools.jackson.core.exc.StreamConstraintsException;
 import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
 /// Answers JSON objects, one a line, in order: a line that cannot be answered gets `{"error": "…"}` and the
-/// next one goes on. Blank lines are skipped. Each answer is flushed, so a program can hold a dialogue.
+/// next one goes on. Blank lines are counted and skipped. Each answer is flushed, so a program can hold a dialogue.
 final class JsonLines {
     private static final Logger LOG = LoggerFactory.getLogger(JsonLines.class);
     private static final int MAX_LINE_BYTES = 64 << 20;
@@ -47,29 +48,30 @@ final class JsonLines {
     void run(InputStream in, PrintStream out) throws IOException {
         InputStream buffered = new BufferedInputStream(in);
         Line line = nextLine(buffered);
-        while (line != null && !out.checkError()) {
+        for (long number = 1; line != null && !out.checkError(); number++) {
             if (!line.isBlank()) {
-                out.println(mapper.writeValueAsString(answer(line)));
+                out.println(mapper.writeValueAsString(answer(line, number)));
                 out.flush();
             }
             line = nextLine(buffered);
         }
     }
 
-    private Map<String, @Nullable Object> answer(Line line) {
+    private Map<String, @Nullable Object> answer(Line line, long number) {
+        String place = "line " + number + ": ";
         try {
             if (line.tooLong()) {
-                return error("the line is longer than " + MAX_LINE_BYTES + " bytes");
+                return error(place + "longer than " + MAX_LINE_BYTES + " bytes");
             }
             String text = StandardCharsets.UTF_8
                     .newDecoder()
                     .decode(ByteBuffer.wrap(line.content().toByteArray()))
                     .toString();
-            return answer(mapper.readValue(text, Object.class));
+            return answer(mapper.readValue(text, Object.class), place);
         } catch (CharacterCodingException e) {
-            return error("the line is not valid UTF-8");
+            return error(place + "not UTF-8");
         } catch (JacksonException e) {
-            return error("the line is not valid JSON: " + e.getOriginalMessage());
+            return error(place + notJson(e));
         } catch (MillraceException e) {
             return error(String.valueOf(e.getMessage()));
         } catch (RuntimeException e) {
@@ -78,13 +80,33 @@ final class JsonLines {
         }
     }
 
-    private Map<String, @Nullable Object> answer(@Nullable Object value) {
+    /// What is wrong and where, in our words: those of the library are about its own classes.
+    private static String notJson(JacksonException e) {
+        if (e instanceof StreamConstraintsException) {
+            return "nested too deeply, or a number or key is too long";
+        }
+        String said = String.valueOf(e.getOriginalMessage());
+        String what;
+        if (said.startsWith("Duplicate")) {
+            what = "a key appears twice in one object";
+        } else if (said.startsWith("Unexpected end")) {
+            what = "it ends too early";
+        } else if (said.startsWith("Trailing")) {
+            what = "something follows the object";
+        } else {
+            what = "a character or word is out of place";
+        }
+        int column = e.getLocation() == null ? 0 : e.getLocation().getColumnNr();
+        return "not JSON: " + what + (column > 0 ? " at column " + column : "");
+    }
+
+    private Map<String, @Nullable Object> answer(@Nullable Object value, String place) {
         if (!(value instanceof Map<?, ?> map)) {
-            return error("the line is not a JSON object");
+            return error(place + "not a JSON object");
         }
         String broken = halfSurrogate(map);
         if (broken != null) {
-            return error("half a surrogate pair in \"" + broken + "\" (expected: whole characters)");
+            return error(place + "half a surrogate pair in \"" + broken + "\" (expected: whole characters)");
         }
         Map<String, @Nullable Object> line = new LinkedHashMap<>();
         map.forEach((key, element) -> line.put((String) key, element));

@@ -19,8 +19,14 @@ public final class ModelOption {
 
     /// The folder named, else the embedded model's. The `millrace` script names the project's folder by the
     /// system property `millrace.home`; without it the working folder is taken for that.
+    ///
+    /// @throws IllegalArgumentException  if the command line names none by an empty text
     public Path directory() {
         if (model != null) {
+            if (model.toString().isBlank()) {
+                throw new IllegalArgumentException(
+                        "model: \"\" (expected: a model folder; without --model it is the" + " embedded one)");
+            }
             return model;
         }
         return Path.of(System.getProperty("millrace.home", ""), "models", "mini");

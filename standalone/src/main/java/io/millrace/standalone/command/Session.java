@@ -32,12 +32,16 @@ public final class Session {
 
     /// Whether the questions go to a suite of their own.
     ///
-    /// @throws ParameterException  if the command line names both a running suite and a model
+    /// @throws ParameterException        if the command line names both a running suite and a model
+    /// @throws IllegalArgumentException  if nobody can work with an option of that suite
     boolean startsSuite() {
         if (url != null && options.namesModel()) {
             throw new ParameterException(
                     spec.commandLine(),
                     "--url and --model exclude each other (expected: one of them; a running suite has its model)");
+        }
+        if (url == null) {
+            options.settings();
         }
         return url == null;
     }

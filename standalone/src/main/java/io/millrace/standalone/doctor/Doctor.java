@@ -15,7 +15,6 @@ import java.nio.file.Path;
 import java.time.Clock;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Collectors;
 
 /// Examines everything a start of Millrace needs. Nothing is left changed, no check stops the others.
 public final class Doctor {
@@ -97,10 +96,7 @@ public final class Doctor {
             SelectedKernels selected = KernelProviders.select(provider, surroundings.processors());
             String chosen = selected.kernels().name();
             selected.kernels().close();
-            String declined = selected.declined().stream()
-                    .map(other -> "; " + other.provider() + " declined: " + other.reason())
-                    .collect(Collectors.joining());
-            return Finding.ok("kernels", "Provider " + chosen + declined + ".");
+            return Finding.ok("kernels", "Provider " + chosen + selected.declinedText() + ".");
         } catch (IllegalArgumentException e) {
             return Finding.fail("kernels", sentence(e));
         }
@@ -155,9 +151,12 @@ public final class Doctor {
 
     private Finding template(Path model) {
         try {
-            return ChatTemplate.load(model, Clock.systemUTC()).isPresent()
-                    ? Finding.ok("template", "The chat template can be read.")
-                    : Finding.ok("template", "The model has no chat template: completions work, chat is refused.");
+            if (ChatTemplate.load(model, Clock.systemUTC()).isPresent()) {
+                return Finding.ok("template", "The chat template can be read.");
+            }
+            return Files.exists(model.resolve("config.json"))
+                    ? Finding.ok("template", "The model has no chat template: completions work, chat is refused.")
+                    : Finding.fail("template", "There is no chat template, as there is no model in " + model + ".");
         } catch (MillraceException e) {
             return Finding.fail("template", sentence(e));
         }

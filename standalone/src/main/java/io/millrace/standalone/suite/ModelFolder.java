@@ -1,5 +1,7 @@
 package io.millrace.standalone.suite;
 
+import io.millrace.engine.checkpoint.Checkpoint;
+import io.millrace.engine.checkpoint.GenerationDefaults;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import java.io.IOException;
@@ -9,11 +11,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// A first look at a model's folder, so that a mistyped path is told as such.
+/// A first look at a model's folder, so that a mistyped path is told as such and a damaged model at once,
+/// before any service starts.
 public final class ModelFolder {
     private ModelFolder() {}
 
-    /// @throws MillraceException `INVALID_CHECKPOINT`, naming the folder and everything it lacks
+    /// Looks at everything but the weights themselves: the files that must be there, the configuration and
+    /// the headers of the weights.
+    ///
+    /// @throws MillraceException `INVALID_CHECKPOINT`, naming the folder and everything it lacks, or the file
+    ///                           that is not sound
     public static void require(Path folder) {
         if (!Files.isDirectory(folder)) {
             String what = Files.exists(folder) ? "is a file" : "does not exist";
@@ -31,6 +38,8 @@ public final class ModelFolder {
         if (!missing.isEmpty()) {
             throw invalid(folder, "has no " + String.join(", no ", missing));
         }
+        Checkpoint.open(folder).close();
+        GenerationDefaults.read(folder);
     }
 
     private static boolean hasWeights(Path folder) {

@@ -9,11 +9,9 @@ import io.millrace.engine.model.LoadedModel;
 import io.millrace.gateway.GatewayApplication;
 import io.millrace.gateway.served.ServedModel;
 import io.millrace.gateway.served.ServedModelLoader;
+import io.millrace.kernels.provider.KernelProviders;
 import io.millrace.kvcache.KvCacheApplication;
 import io.millrace.prefill.PrefillApplication;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.util.EnumMap;
 import java.util.Map;
@@ -52,6 +50,7 @@ public final class Suite implements AutoCloseable {
     ///
     /// @throws MillraceException  with a sentence for whoever gave the settings: the port is in use, the
     ///                            model is not there or not sound, the kernel provider cannot run here
+    /// @throws IllegalArgumentException  if the host is no address of this machine
     public void start(LoadProgress progress) {
         synchronized (this) {
             if (startBegun) {
@@ -61,8 +60,9 @@ public final class Suite implements AutoCloseable {
         }
         boolean started = false;
         try {
-            requireFreePort();
+            ListenAddress.require(settings.host(), settings.port());
             ModelFolder.require(settings.model());
+            requireProvider();
             startServices(progress);
             started = true;
         } finally {
@@ -74,6 +74,19 @@ public final class Suite implements AutoCloseable {
             if (abandoned) {
                 release();
             }
+        }
+    }
+
+    /// `auto` always finds one.
+    private void requireProvider() {
+        String provider = settings.engine().kernels().provider();
+        if (provider.equals("auto")) {
+            return;
+        }
+        try {
+            KernelProviders.select(provider, 1).kernels().close();
+        } catch (IllegalArgumentException e) {
+            throw new MillraceException(ErrorCode.INVALID_REQUEST, String.valueOf(e.getMessage()), e);
         }
     }
 
@@ -157,7 +170,7 @@ public final class Suite implements AutoCloseable {
             // Taken between the look and the start.
             for (Throwable cause = e; cause != null; cause = cause.getCause()) {
                 if (cause instanceof PortInUseException) {
-                    throw portInUse(e);
+                    throw ListenAddress.portInUse(settings.port(), e);
                 }
             }
             throw e;
@@ -185,28 +198,6 @@ public final class Suite implements AutoCloseable {
             Thread.currentThread().interrupt();
             throw new MillraceException(ErrorCode.CANCELLED, "the start was interrupted", e);
         }
-    }
-
-    private void requireFreePort() {
-        if (settings.port() == 0) {
-            return;
-        }
-        try (ServerSocket probe = new ServerSocket()) {
-            probe.setReuseAddress(true);
-            probe.bind(new java.net.InetSocketAddress(InetAddress.getByName(settings.host()), settings.port()));
-        } catch (java.net.BindException e) {
-            throw portInUse(e);
-        } catch (IOException e) {
-            throw MillraceException.ofParam(
-                    ErrorCode.INVALID_REQUEST,
-                    "host",
-                    "host: " + settings.host() + " cannot be listened on: " + e.getMessage());
-        }
-    }
-
-    private MillraceException portInUse(Exception cause) {
-        String sentence = "port " + settings.port() + " is in use (expected: a free port; use --port N)";
-        return new MillraceException(ErrorCode.INVALID_REQUEST, sentence, "port", 0, cause);
     }
 
     /// Where the REST surface answers.

@@ -97,7 +97,23 @@ class DoctorTest {
         assertThat(findings)
                 .filteredOn(finding -> !finding.ok())
                 .extracting(Finding::subject)
-                .contains("model", "tokenizer");
+                .containsExactly("model", "tokenizer", "template");
+    }
+
+    @Test
+    void aModelWithoutATemplateIsSoundButAFolderWithoutAModelIsNot() throws IOException {
+        Files.delete(model.resolve("chat_template.jinja"));
+        assertThat(template()).matches("ok +template +The model has no chat template.*");
+        Files.delete(model.resolve("config.json"));
+        assertThat(template()).matches("FAIL +template +There is no chat template, as there is no model in .*");
+    }
+
+    private String template() {
+        return examine(Machine.sound(folder), "auto", port).stream()
+                .filter(finding -> finding.subject().equals("template"))
+                .map(Finding::line)
+                .findFirst()
+                .orElse("");
     }
 
     @Test
