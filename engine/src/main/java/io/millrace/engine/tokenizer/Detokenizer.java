@@ -14,8 +14,9 @@ public final class Detokenizer {
     }
 
     /// The text that became complete with this id; often empty, as a character may need several tokens.
+    /// An id beyond the vocabulary gives U+FFFD.
     ///
-    /// @throws io.millrace.engine.error.MillraceException if the id is outside the vocabulary
+    /// @throws io.millrace.engine.error.MillraceException if the id is negative
     public String accept(int id) {
         append(id);
         return assembler.take();
@@ -33,7 +34,7 @@ public final class Detokenizer {
     }
 
     void append(int id) {
-        vocabulary.checkId(id);
+        vocabulary.checkDecodable(id);
         if (!skipSpecial || !vocabulary.isSpecial(id)) {
             assembler.append(vocabulary.bytes(id));
         }

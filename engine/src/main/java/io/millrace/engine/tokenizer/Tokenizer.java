@@ -67,10 +67,11 @@ public final class Tokenizer implements AutoCloseable {
         return encode(MarkedText.trusted(text));
     }
 
-    /// Text of ids.
+    /// Text of ids; U+FFFD for each beyond the vocabulary, which only a model with a larger embedding
+    /// yields.
     ///
     /// @param skipSpecial  leave out tokens marked `special`
-    /// @throws MillraceException `INVALID_REQUEST` if an id is outside the vocabulary
+    /// @throws MillraceException `INVALID_REQUEST` if an id is negative
     public String decode(int[] ids, boolean skipSpecial) {
         Detokenizer detokenizer = detokenizer(skipSpecial);
         for (int id : ids) {
@@ -113,9 +114,9 @@ public final class Tokenizer implements AutoCloseable {
         return vocabulary.token(id);
     }
 
-    /// The bytes the token stands for: not always whole characters.
+    /// The bytes the token stands for: not always whole characters. Those of U+FFFD beyond the vocabulary.
     public byte[] bytes(int id) {
-        vocabulary.checkId(id);
+        vocabulary.checkDecodable(id);
         return vocabulary.bytes(id).clone();
     }
 

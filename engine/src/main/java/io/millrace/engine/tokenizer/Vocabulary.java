@@ -9,8 +9,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /// Every id's token. Ids in between that no token has decode to nothing, as in Hugging Face's tokenizers.
+/// Ids beyond the last token are the padding rows of a model whose embedding is larger than its
+/// vocabulary: a model may sample one, so each decodes to U+FFFD.
 final class Vocabulary {
     private static final byte[] NO_BYTES = {};
+    private static final byte[] REPLACEMENT = {(byte) 0xEF, (byte) 0xBF, (byte) 0xBD};
 
     private final @Nullable String[] tokens;
     private final byte[][] bytes;
@@ -46,6 +49,13 @@ final class Vocabulary {
         }
     }
 
+    /// As [#checkId] for decoding, where an id may lie beyond the vocabulary.
+    void checkDecodable(int id) {
+        if (id < 0) {
+            throw new MillraceException(ErrorCode.INVALID_REQUEST, "token id: " + id + " (expected: 0 or more)");
+        }
+    }
+
     /// Spelling in the vocabulary; empty for an id without a token.
     String token(int id) {
         checkId(id);
@@ -53,9 +63,9 @@ final class Vocabulary {
         return token == null ? "" : token;
     }
 
-    /// Borrowed; not to be changed.
+    /// Those of U+FFFD beyond the vocabulary. Borrowed; not to be changed.
     byte[] bytes(int id) {
-        return bytes[id];
+        return id < bytes.length ? bytes[id] : REPLACEMENT;
     }
 
     boolean isAdded(int id) {

@@ -5,10 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.schedule.StopCondition;
 import io.millrace.engine.text.MarkedText;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -65,6 +68,30 @@ class TokenizerFileTest {
         try (Tokenizer tokenizer = load(GOOD)) {
             assertThat(tokenizer.decode(new int[] {0, 8, 1}, false)).isEqualTo("ab");
             assertThat(tokenizer.token(8)).isEmpty();
+        }
+    }
+
+    @Test
+    void eachIdBeyondTheTokensDecodesToOneReplacementCharacter() throws IOException {
+        try (Tokenizer tokenizer = load(GOOD)) {
+            int[] ids = {0, 10, 4095, 1, Integer.MAX_VALUE};
+            assertThat(tokenizer.decode(ids, false)).isEqualTo("a\uFFFD\uFFFDb\uFFFD");
+            assertThat(tokenizer.decode(ids, true)).isEqualTo("a\uFFFD\uFFFDb\uFFFD");
+            assertThat(new String(tokenizer.bytes(10), StandardCharsets.UTF_8)).isEqualTo("\uFFFD");
+            Detokenizer pieces = tokenizer.detokenizer(true);
+            assertThat(pieces.accept(10)).isEqualTo("\uFFFD");
+            assertThat(pieces.accept(0)).isEqualTo("a");
+            assertThat(pieces.flush()).isEmpty();
+        }
+    }
+
+    @Test
+    void aStopStringIsFoundAroundIdsBeyondTheTokens() throws IOException {
+        try (Tokenizer tokenizer = load(GOOD)) {
+            StopStrings stop = new StopStrings(tokenizer, List.of("\uFFFDb"), true);
+            assertThat(stop.accept(0)).isEqualTo(new StopCondition.Unmatched(1));
+            assertThat(stop.accept(4000)).isEqualTo(new StopCondition.Unmatched(1));
+            assertThat(stop.accept(1)).isEqualTo(new StopCondition.Matched("\uFFFDb", 2));
         }
     }
 

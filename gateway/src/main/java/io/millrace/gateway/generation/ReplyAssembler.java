@@ -28,7 +28,6 @@ import org.jspecify.annotations.Nullable;
 /// tokens come together with the finish, so nothing that will be cut is ever shown.
 final class ReplyAssembler {
     private final ChoiceTask task;
-    private final Tokenizer tokenizer;
     private final Detokenizer detokenizer;
     private final TokenTexts texts;
     private int openCalls;
@@ -36,7 +35,6 @@ final class ReplyAssembler {
 
     ReplyAssembler(ChoiceTask task, Tokenizer tokenizer) {
         this.task = task;
-        this.tokenizer = tokenizer;
         this.detokenizer = tokenizer.detokenizer(true);
         this.texts = new TokenTexts(tokenizer);
     }
@@ -57,7 +55,7 @@ final class ReplyAssembler {
         List<Piece> pieces = new ArrayList<>();
         for (int i = known; i < shownEnd; i++) {
             int id = tokens.getIds(i);
-            pieces.add(new Piece(i, id, id < tokenizer.vocabSize() ? detokenizer.accept(id) : ""));
+            pieces.add(new Piece(i, id, detokenizer.accept(id)));
         }
         if (finish != null) {
             pieces.add(new Piece(Piece.NO_TOKEN, 0, detokenizer.flush()));

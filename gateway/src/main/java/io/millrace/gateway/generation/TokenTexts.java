@@ -9,9 +9,6 @@ import java.util.List;
 /// Texts of single tokens, for log-probabilities.
 record TokenTexts(Tokenizer tokenizer) {
     TokenText of(int id) {
-        if (id < 0 || id >= tokenizer.vocabSize()) {
-            return new TokenText("", List.of());
-        }
         byte[] bytes = tokenizer.bytes(id);
         List<Integer> values = new ArrayList<>(bytes.length);
         for (byte value : bytes) {

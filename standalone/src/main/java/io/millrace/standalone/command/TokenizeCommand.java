@@ -66,11 +66,21 @@ public final class TokenizeCommand implements Callable<Integer> {
         } else if (fields.has("ids")) {
             int[] ids = fields.takeIds("ids");
             fields.expectNothingElse("ids alone");
+            checkKnown(tokenizer, ids);
             answer.put("text", tokenizer.decode(ids, skipSpecial));
         } else {
             throw Fields.invalid("text", "missing (expected: one of text, ids and messages)");
         }
         return answer;
+    }
+
+    /// A model may yield ids beyond the tokenizer's; typed by a person they are a mistake.
+    private static void checkKnown(Tokenizer tokenizer, int[] ids) {
+        for (int id : ids) {
+            if (id < 0 || id >= tokenizer.vocabSize()) {
+                throw Fields.invalid("token id", id + " (expected: 0.." + (tokenizer.vocabSize() - 1) + ")");
+            }
+        }
     }
 
     private PromptRenderer renderer() {
