@@ -228,5 +228,12 @@ class BitFlipIT {
 
         assertThat(reply.getCachedTokens().getMemory()).isZero();
         assertThat(decoded(careful, request, reply)).isEqualTo(expected);
+
+        GenerateRequest next = request(4, "-next");
+        PrefillReply healed = prefilled(next);
+        assertThat(healed.getCachedTokens().getMemory())
+                .as("the damaged block was replaced")
+                .isEqualTo(2 * BLOCK_TOKENS);
+        assertThat(decoded(careful, next, healed)).isEqualTo(expected);
     }
 }

@@ -81,11 +81,11 @@ public final class BlockStore {
             int found = 0;
             for (ByteString id : ids) {
                 TreeNode node = core.tree.find(id);
-                if (node != null) {
+                if (node != null && !node.damaged) {
                     core.tree.touch(node);
                     lease.pins().add(node);
-                }
-                if (node != null || lease.tails.containsKey(id)) {
+                    found++;
+                } else if (lease.tails.containsKey(id)) {
                     found++;
                 }
             }
@@ -139,11 +139,50 @@ public final class BlockStore {
             return tail;
         }
         TreeNode node = core.tree.find(id);
-        if (node == null || !lease.pins().contains(node)) {
+        if (node == null || node.damaged || !lease.pins().contains(node)) {
             return null;
         }
         core.tree.touch(node);
         return node.block;
+    }
+
+    /// The bytes of a block differ from the checksum they arrived with: takes it out of sight, so that the
+    /// next put of it replaces it. A tail goes at once.
+    ///
+    /// @param plan   the fetch that found it
+    /// @param block  one of its blocks
+    /// @return false if that was known, or the block has gone or been replaced since
+    public boolean drop(FetchPlan plan, StoredBlock block) {
+        return core.locked(() -> {
+            TreeNode node = core.tree.find(block.id());
+            boolean dropped = node == null ? dropTail(plan.lease(), block) : dropNode(node, block);
+            if (dropped) {
+                core.meters.damaged();
+            }
+            return dropped;
+        });
+    }
+
+    @SuppressWarnings("ReferenceEquality") // the very bytes that were found damaged, not a later put's
+    private boolean dropNode(TreeNode node, StoredBlock block) {
+        if (node.damaged || node.block != block) {
+            return false;
+        }
+        for (TreeNode lost : core.tree.damage(node).reversed()) {
+            core.announce(new StoreEvent.Removed(lost.id()));
+        }
+        return true;
+    }
+
+    @SuppressWarnings("ReferenceEquality") // as above
+    private boolean dropTail(Lease lease, StoredBlock block) {
+        if (lease.tails.get(block.id()) != block) {
+            return false;
+        }
+        lease.tails.remove(block.id());
+        lease.tailBytes -= block.sizeBytes();
+        core.room.freeTail(block.sizeBytes());
+        return true;
     }
 
     /// Whether the lease of a fetch stood all the time until now.
@@ -205,7 +244,7 @@ public final class BlockStore {
 
     private EventBatch.Snapshot snapshot() {
         List<StoreEvent.Stored> blocks = new ArrayList<>(core.tree.blocks());
-        for (TreeNode node : core.tree.nodes()) {
+        for (TreeNode node : core.tree.matchable()) {
             blocks.add(new StoreEvent.Stored(node.id(), node.parentId()));
         }
         return new EventBatch.Snapshot(core.events.lastNumber(), blocks);

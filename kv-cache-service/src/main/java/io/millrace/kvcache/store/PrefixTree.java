@@ -4,10 +4,13 @@ import com.google.protobuf.ByteString;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -53,6 +56,10 @@ import org.jspecify.annotations.Nullable;
 /// snapshot that a
 /// receiver can replay.
 ///
+/// **Damage.** A node whose bytes fail their checksum stays in its place, as pins and children hang on
+/// it, but is out of sight: matches end before it, so its descendants cannot be hit either. They are
+/// whole and come back when its bytes are put again.
+///
 /// Not thread-safe: [BlockStore] guards it.
 final class PrefixTree {
     private final Map<ByteString, TreeNode> nodes = new LinkedHashMap<>();
@@ -75,7 +82,10 @@ final class PrefixTree {
         TreeNode previous = null;
         for (ByteString id : chain) {
             TreeNode node = nodes.get(id);
-            if (node == null || node.parent != previous || !node.namespace().equals(namespace)) {
+            if (node == null
+                    || node.damaged
+                    || node.parent != previous
+                    || !node.namespace().equals(namespace)) {
                 break;
             }
             touch(node);
@@ -106,6 +116,50 @@ final class PrefixTree {
         }
         leaves.add(node);
         return node;
+    }
+
+    /// Takes a node whose bytes are damaged out of sight.
+    ///
+    /// @return what could be matched until now and cannot any more, parents before children
+    List<TreeNode> damage(TreeNode node) {
+        List<TreeNode> lost = node.matchable() ? matchableFrom(node) : List.of();
+        node.damaged = true;
+        return lost;
+    }
+
+    /// Gives a damaged node sound bytes, of the same size.
+    ///
+    /// @return what can be matched again, parents before children
+    List<TreeNode> repair(TreeNode node, StoredBlock block) {
+        node.block = block;
+        node.damaged = false;
+        touch(node);
+        return node.matchable() ? matchableFrom(node) : List.of();
+    }
+
+    private List<TreeNode> matchableFrom(TreeNode top) {
+        Set<TreeNode> reached = new LinkedHashSet<>();
+        reached.add(top);
+        for (TreeNode node : nodes.values()) {
+            if (!node.damaged && node.parent != null && reached.contains(node.parent)) {
+                reached.add(node);
+            }
+        }
+        return List.copyOf(reached);
+    }
+
+    /// All nodes that a match can reach, parents before children.
+    List<TreeNode> matchable() {
+        Set<TreeNode> hidden = new HashSet<>();
+        List<TreeNode> found = new ArrayList<>(nodes.size());
+        for (TreeNode node : nodes.values()) {
+            if (node.damaged || (node.parent != null && hidden.contains(node.parent))) {
+                hidden.add(node);
+            } else {
+                found.add(node);
+            }
+        }
+        return found;
     }
 
     void touch(TreeNode node) {

@@ -71,7 +71,7 @@ public final class PutSession {
             requireSamePlace(present, block);
             core.tree.touch(present);
             owner.pins().add(present);
-            return skip(PutBlock.DUPLICATE);
+            return present.damaged ? claimReplacement(present) : skip(PutBlock.DUPLICATE);
         }
         if (!block.parentId().equals(terms.namespace())) {
             TreeNode parent = core.tree.find(block.parentId());
@@ -82,6 +82,13 @@ public final class PutSession {
             } else if (!comes) {
                 return skip(PutBlock.NO_PARENT);
             }
+        }
+        return claim();
+    }
+
+    private State claimReplacement(TreeNode damaged) {
+        if (damaged.sizeBytes != blockBytes) {
+            throw invalid("header.section_bytes", blockBytes + " together (expected: " + damaged.sizeBytes + ")");
         }
         return claim();
     }
@@ -188,11 +195,25 @@ public final class PutSession {
         if (present != null) {
             core.tree.touch(present);
             owner.pins().add(present);
-            settled(block, PutBlock.DUPLICATE);
+            settled(block, replace(present, bytes) ? PutBlock.STORED : PutBlock.DUPLICATE);
         } else {
-            owner.pins().add(core.tree.attach(parent, bytes));
-            core.announce(new StoreEvent.Stored(bytes.id(), parentId));
+            TreeNode node = core.tree.attach(parent, bytes);
+            owner.pins().add(node);
+            if (node.matchable()) {
+                core.announce(new StoreEvent.Stored(bytes.id(), parentId));
+            }
             settled(block, PutBlock.STORED);
+        }
+        return true;
+    }
+
+    /// Sound bytes for a damaged block. False if it is sound.
+    private boolean replace(TreeNode present, StoredBlock bytes) {
+        if (!present.damaged) {
+            return false;
+        }
+        for (TreeNode back : core.tree.repair(present, bytes)) {
+            core.announce(new StoreEvent.Stored(back.id(), back.parentId()));
         }
         return true;
     }

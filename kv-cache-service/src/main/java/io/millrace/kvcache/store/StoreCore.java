@@ -67,6 +67,8 @@ final class StoreCore {
 
     private void evicted(TreeNode node) {
         meters.evicted();
-        announce(new StoreEvent.Removed(node.id()));
+        if (node.matchable()) {
+            announce(new StoreEvent.Removed(node.id()));
+        }
     }
 }

@@ -12,6 +12,7 @@ public final class StoreMeters {
     private final Counter matchedBlocks;
     private final Counter evictedBlocks;
     private final Counter checksumMismatches;
+    private final Counter damagedBlocks;
 
     public StoreMeters(MeterRegistry registry) {
         this.registry = registry;
@@ -19,6 +20,7 @@ public final class StoreMeters {
         this.matchedBlocks = registry.counter(MetricNames.KV_CACHE_MATCHED_BLOCKS);
         this.evictedBlocks = registry.counter(MetricNames.KV_CACHE_EVICTED_BLOCKS);
         this.checksumMismatches = registry.counter(MetricNames.KV_CACHE_CHECKSUM_MISMATCHES);
+        this.damagedBlocks = registry.counter(MetricNames.KV_CACHE_DAMAGED_BLOCKS);
     }
 
     void matched(int queried, int found) {
@@ -32,6 +34,10 @@ public final class StoreMeters {
 
     void checksumMismatch() {
         checksumMismatches.increment();
+    }
+
+    void damaged() {
+        damagedBlocks.increment();
     }
 
     void put(PutBlock outcome, int blocks) {

@@ -15,6 +15,8 @@ final class TreeNode {
     /// Pin sets that hold this node.
     int pins;
     long lastUse;
+    /// Its bytes are not what was put: no use until they are put again.
+    boolean damaged;
 
     TreeNode(@Nullable TreeNode parent, StoredBlock block, long sequence, long lastUse) {
         this.parent = parent;
@@ -35,6 +37,16 @@ final class TreeNode {
     /// Id of the block before; the namespace for the first.
     ByteString parentId() {
         return parent == null ? namespace() : parent.id();
+    }
+
+    /// Whether a match can reach this node.
+    boolean matchable() {
+        for (TreeNode up = this; up != null; up = up.parent) {
+            if (up.damaged) {
+                return false;
+            }
+        }
+        return true;
     }
 
     boolean evictable() {

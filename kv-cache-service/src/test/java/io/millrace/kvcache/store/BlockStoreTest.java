@@ -226,6 +226,98 @@ class BlockStoreTest {
         assertThat(flipped.crc32c()).isNotEqualTo(StoreFixture.section(id(1), 1).crc32c());
     }
 
+    @Test
+    void damagedBlockIsOutOfSightWithItsDescendantsUntilItIsPutAgain() {
+        fixture.match("a", "p");
+        fixture.putChain("a", "p", id(1), id(2), id(3));
+        assertThat(store.flipBit(id(2), 0, 0, false)).isTrue();
+        FetchPlan plan = store.openFetch("a", "p", NAMESPACE, ids(2));
+        StoredBlock damaged = plan.blocks().getFirst();
+        long next = store.events(0, 100).nextNumber();
+
+        assertThat(store.drop(plan, damaged)).isTrue();
+        assertThat(store.drop(plan, damaged)).as("known already").isFalse();
+
+        assertThat(fixture.match("b", "p", id(1), id(2), id(3))).isEqualTo(1);
+        refused(ErrorCode.KV_BLOCK_NOT_FOUND, () -> store.openFetch("a", "p", NAMESPACE, ids(2)));
+        assertThat(store.pin(terms("b", "p"), ids(1, 2))).isEqualTo(1);
+        assertThat(events(next)).containsExactly(new StoreEvent.Removed(id(3)), new StoreEvent.Removed(id(2)));
+        assertThat(store.events(0, 100))
+                .isInstanceOfSatisfying(
+                        EventBatch.Snapshot.class,
+                        all -> assertThat(all.blocks()).containsExactly(new StoreEvent.Stored(id(1), NAMESPACE)));
+        assertThat(fixture.count(MetricNames.KV_CACHE_DAMAGED_BLOCKS)).isEqualTo(1);
+        next = store.events(0, 100).nextNumber();
+
+        assertThat(fixture.putChain("a", "p", id(1), id(2), id(3))).isEqualTo(new PutCounts(1, 2, 0));
+
+        assertThat(fixture.match("c", "p", id(1), id(2), id(3))).isEqualTo(3);
+        assertThat(store.openFetch("c", "p", NAMESPACE, ids(2))
+                        .blocks()
+                        .getFirst()
+                        .sections())
+                .containsExactly(StoreFixture.section(id(2), 0), StoreFixture.section(id(2), 1));
+        assertThat(events(next))
+                .containsExactly(new StoreEvent.Stored(id(2), id(1)), new StoreEvent.Stored(id(3), id(2)));
+        assertThat(store.drop(plan, damaged)).as("replaced since").isFalse();
+        assertThat(fixture.match("d", "p", id(1), id(2), id(3))).isEqualTo(3);
+    }
+
+    private List<StoreEvent> events(long from) {
+        return switch (store.events(from, 100)) {
+            case EventBatch.Continued continued -> continued.events();
+            case EventBatch.Snapshot snapshot -> List.copyOf(snapshot.blocks());
+        };
+    }
+
+    @Test
+    void blockPutBelowADamagedOneWaitsOutOfSight() {
+        fixture.match("a", "p");
+        fixture.putChain("a", "p", id(1), id(2));
+        for (int id : new int[] {1, 2}) {
+            store.flipBit(id(id), 1, 0, false);
+            FetchPlan plan = store.openFetch("a", "p", NAMESPACE, ids(id));
+            assertThat(store.drop(plan, plan.blocks().getFirst())).isTrue();
+        }
+        PutSession put = fixture.open("", "");
+        send(put, id(3), id(2));
+        assertThat(put.finish().stored()).isEqualTo(1);
+        assertThat(fixture.match("b", "p", id(1), id(2), id(3))).isZero();
+
+        fixture.putChain("", "", id(1));
+        assertThat(fixture.match("b", "p", id(1), id(2), id(3))).isEqualTo(1);
+        fixture.putChain("", "", id(1), id(2));
+        assertThat(fixture.match("b", "p", id(1), id(2), id(3))).isEqualTo(3);
+    }
+
+    @Test
+    void damagedBlocksAreEvictedLikeOthersWithoutASecondEvent() {
+        fixture.match("a", "p");
+        fixture.putChain("a", "p", id(1), id(2));
+        store.flipBit(id(1), 1, 0, false);
+        FetchPlan plan = store.openFetch("a", "p", NAMESPACE, ids(1));
+        store.drop(plan, plan.blocks().getFirst());
+        assertThat(store.evict(1_000)).as("leased").isZero();
+        long next = store.events(0, 100).nextNumber();
+        store.release("a", "");
+        assertThat(store.evict(1_000)).isEqualTo(2 * BLOCK_BYTES);
+        assertThat(store.events(next, 100).nextNumber()).isEqualTo(next);
+        assertThat(fixture.putChain("", "", id(1), id(2)).stored()).isEqualTo(2);
+    }
+
+    @Test
+    void damagedTailGoesAtOnce() {
+        fixture.match("a", "p");
+        PutSession put = fixture.open("a", "p");
+        ByteString tail = sendTail(put, "a", 0);
+        put.finish();
+        store.flipBit(tail, 0, 0, false);
+        FetchPlan plan = store.openFetch("a", "p", NAMESPACE, List.of(tail));
+        assertThat(store.drop(plan, plan.blocks().getFirst())).isTrue();
+        assertThat(store.stats().tailBytes()).isZero();
+        refused(ErrorCode.KV_BLOCK_NOT_FOUND, () -> store.openFetch("a", "p", NAMESPACE, List.of(tail)));
+    }
+
     private static void refused(ErrorCode code, ThrowingCallable call) {
         assertThatThrownBy(call)
                 .isInstanceOfSatisfying(

@@ -82,7 +82,10 @@ public final class MetricNames {
     public static final String KV_CACHE_MATCHED_BLOCKS = "millrace_kv_cache_matched_blocks";
     /// Blocks of puts: tag `outcome` = stored, duplicate, no_room, no_parent, dropped.
     public static final String KV_CACHE_PUT_BLOCKS = "millrace_kv_cache_put_blocks";
+    /// Sections of puts that differ from their checksum on arrival.
     public static final String KV_CACHE_CHECKSUM_MISMATCHES = "millrace_kv_cache_checksum_mismatches";
+    /// Stored blocks and tails found to differ from their checksum when they were to be sent; dropped.
+    public static final String KV_CACHE_DAMAGED_BLOCKS = "millrace_kv_cache_damaged_blocks";
     /// Blocks dropped for room or on request.
     public static final String KV_CACHE_EVICTED_BLOCKS = "millrace_kv_cache_evicted_blocks";
     /// Ended leases: tag `reason` = released, holder_lost, expired.
