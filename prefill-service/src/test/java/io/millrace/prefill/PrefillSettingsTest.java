@@ -31,7 +31,7 @@ class PrefillSettingsTest {
         assertThat(settings.instance()).isNull();
         assertThat(settings.kvCacheTargets()).isEmpty();
         assertThat(settings.verifyChecksums()).isTrue();
-        assertThat(settings.loop()).isEqualTo(new LoopSettings(16, 64, 256, 10_000));
+        assertThat(settings.loop()).isEqualTo(new LoopSettings(16, 64, 256, 10_000, 100));
         assertThat(engine(Map.of())).isEqualTo(EngineSettings.defaults());
     }
 

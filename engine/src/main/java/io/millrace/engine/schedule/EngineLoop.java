@@ -82,7 +82,7 @@ public final class EngineLoop implements AutoCloseable {
         this.retry = new RetryEstimate(settings.sequences());
         this.commands = new ArrayBlockingQueue<>(allPlaces * COMMANDS_PER_PLACE + 1);
         this.contextTokens = (int) Math.min(model.contextTokens(), poolTokens(model.pool()));
-        var scheduler = new Scheduler(model.pool(), settings.sequences(), counters);
+        var scheduler = new Scheduler(model.pool(), settings, counters);
         this.worker = new LoopWorker(model, scheduler, settings, counters, nanoClock, this::placeFreed);
     }
 

@@ -146,7 +146,7 @@ final class LoopWorker {
 
     private void step() {
         try {
-            model.step(plan);
+            scheduler.took(plan, model.step(plan));
         } catch (RuntimeException e) {
             log.error("a step of {} rows failed", plan.rows(), e);
             for (int i = 0; i < plan.count(); i++) {

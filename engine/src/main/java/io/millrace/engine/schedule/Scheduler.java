@@ -11,8 +11,9 @@ import java.util.Set;
 ///
 /// **Batch.** Every running sequence takes part in every step it can: first one row for each that
 /// decodes, as somebody waits for its next token, then chunks of prompts in equal shares of what is left
-/// of the step's token budget; what short prompts leave of theirs goes to the oldest. So neither decoding
-/// nor a short prompt stalls behind a long prompt, and a step is never longer than its budget.
+/// of the step's budget; what short prompts leave of theirs goes to the oldest. The budget limits rows and,
+/// by [StepBudget], time. So neither decoding nor a short prompt stalls behind a long prompt, here or in
+/// another loop of the JVM, and who cancels or arrives waits for one short step.
 ///
 /// **Pages.** A request gets the pages of its given tokens before it may import or compute anything, in
 /// order of arrival; while it decodes it takes one more page each 64 tokens. A newcomer must leave one
@@ -29,14 +30,16 @@ final class Scheduler {
     private final PagePool pool;
     private final int maxSequences;
     private final LoopCounters counters;
+    private final StepBudget budget;
     private final ArrayDeque<Reservation> waiting = new ArrayDeque<>();
     private final Set<Reservation> reserved = new HashSet<>();
     private final List<Sequence> running = new ArrayList<>();
     private final List<Sequence> preempted = new ArrayList<>();
 
-    Scheduler(PagePool pool, int maxSequences, LoopCounters counters) {
+    Scheduler(PagePool pool, LoopSettings settings, LoopCounters counters) {
         this.pool = pool;
-        this.maxSequences = maxSequences;
+        this.maxSequences = settings.sequences();
+        this.budget = new StepBudget(settings.targetMillis());
         this.counters = counters;
     }
 
@@ -142,13 +145,22 @@ final class Scheduler {
         for (Sequence sequence : running) {
             prompts += isPrompt(sequence) ? 1 : 0;
         }
+        int guaranteed = StepBudget.MIN_ROWS + plan.rows();
         for (int i = running.size() - 1; i >= 0 && plan.freeRows() > 0; i--) {
             Sequence sequence = running.get(i);
             if (isPrompt(sequence)) {
-                int share = Math.ceilDiv(plan.freeRows(), prompts--);
-                plan.add(sequence, Math.min(sequence.pending(), share));
+                int share = Math.ceilDiv(plan.freeRows(), prompts);
+                int timely = StepBudget.rows((budget.units() - plan.units()) / prompts, sequence.computed());
+                int least = Math.ceilDiv(Math.max(1, guaranteed - plan.rows()), prompts);
+                plan.add(sequence, Math.min(sequence.pending(), Math.min(share, Math.max(timely, least))));
+                prompts--;
             }
         }
+    }
+
+    /// The step that was planned last took so long.
+    void took(StepPlan plan, long nanos) {
+        budget.took(plan.rows(), plan.units(), nanos);
     }
 
     private static boolean isPrompt(Sequence sequence) {

@@ -18,7 +18,9 @@ interface StepModel extends AutoCloseable {
 
     /// Computes all rows of the plan: their cached rows, multi-token-prediction rows and the boundary
     /// state of every block they fill are in the pages afterwards.
-    void step(StepPlan plan);
+    ///
+    /// @return nanoseconds the computing took; waits for other loops' steps are not part of it
+    long step(StepPlan plan);
 
     /// Copies the post-final-norm state of a row of the last step.
     void copyState(int row, float[] state);

@@ -11,6 +11,7 @@ final class StepPlan {
     private int count;
     private int rows;
     private int sampled;
+    private double units;
 
     StepPlan(int maxSequences, int maxRows) {
         this.sequences = new Sequence[maxSequences];
@@ -24,6 +25,7 @@ final class StepPlan {
         count = 0;
         rows = 0;
         sampled = 0;
+        units = 0;
     }
 
     /// Adds the next `tokens` uncomputed tokens of a sequence; its last row is sampled when no known
@@ -32,6 +34,7 @@ final class StepPlan {
         sequences[count] = sequence;
         firstTokens[count] = sequence.computed();
         rows += tokens;
+        units += StepBudget.units(sequence.computed(), tokens);
         rowEnds[count] = rows;
         sampledIndexes[count] = sequence.computed() + tokens == sequence.known() ? sampled++ : -1;
         count++;
@@ -52,6 +55,11 @@ final class StepPlan {
 
     int freeRows() {
         return maxRows - rows;
+    }
+
+    /// Work of all rows; see [StepBudget].
+    double units() {
+        return units;
     }
 
     int sampledRows() {

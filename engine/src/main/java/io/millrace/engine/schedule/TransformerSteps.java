@@ -65,7 +65,7 @@ final class TransformerSteps implements StepModel {
     }
 
     @Override
-    public void step(StepPlan plan) {
+    public long step(StepPlan plan) {
         input.clear();
         int sampled = 0;
         for (int i = 0; i < plan.count(); i++) {
@@ -80,8 +80,10 @@ final class TransformerSteps implements StepModel {
             }
         }
         try (StepGate.Turn _ = model.gate().enter(priority)) {
+            long startNanos = System.nanoTime();
             transformer.forward(input);
             transformer.logits(sampledRows, sampled, logits);
+            return System.nanoTime() - startNanos;
         }
     }
 

@@ -109,7 +109,7 @@ class TaskAccuracyTest {
         try (LoadedModel model = LoadedModel.load(MINI, settings, LoadProgress.SILENT);
                 Tokenizer tokenizer = Tokenizer.load(MINI);
                 EngineLoop loop = new EngineLoop(
-                        model, new LoopSettings(SEQUENCES, items.size(), 512, 600_000), EngineRole.DECODE);
+                        model, new LoopSettings(SEQUENCES, items.size(), 512, 600_000, null), EngineRole.DECODE);
                 ExecutorService requests = Executors.newVirtualThreadPerTaskExecutor()) {
             loop.start();
             ChatTemplate template = ChatTemplate.load(MINI).orElseThrow();

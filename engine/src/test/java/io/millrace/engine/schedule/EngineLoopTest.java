@@ -20,7 +20,7 @@ class EngineLoopTest {
     private final Random random = new Random(7);
 
     private static EngineLoop loop(FakeSteps model, int sequences, int waiting, int stepTokens, int waitMillis) {
-        var settings = new LoopSettings(sequences, waiting, stepTokens, waitMillis);
+        var settings = new LoopSettings(sequences, waiting, stepTokens, waitMillis, null);
         var loop = new EngineLoop(model, settings, EngineRole.DECODE, System::nanoTime);
         loop.start();
         return loop;

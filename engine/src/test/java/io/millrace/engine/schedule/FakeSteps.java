@@ -9,6 +9,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.ToLongFunction;
 
 /// A model of one hash: a row's state is a hash of everything its sequence has in the pages, so that a
 /// page that is lost, shared or wrongly imported changes all that follows. Layer 1 holds pairs with the
@@ -25,11 +26,14 @@ final class FakeSteps implements StepModel {
     private final List<float[]> states = new ArrayList<>();
     private final List<float[]> logits = new ArrayList<>();
     private final List<Integer> stepSequences = new ArrayList<>();
+    private final List<Integer> stepRows = new ArrayList<>();
+    private ToLongFunction<StepPlan> cost = plan -> 0;
     private int failingStep = -1;
     private int steps;
     private boolean closed;
 
     private volatile CountDownLatch held = new CountDownLatch(0);
+    private final CountDownLatch firstStep = new CountDownLatch(1);
 
     FakeSteps(int pages) {
         var shape = new KvLayout.Shape(1, 1, 1, HIDDEN, new boolean[] {false, false}, true);
@@ -47,6 +51,16 @@ final class FakeSteps implements StepModel {
     /// Sequences of each step so far; read after the loop is idle.
     List<Integer> stepSequences() {
         return stepSequences;
+    }
+
+    /// Rows of each step so far; read after the loop is idle.
+    List<Integer> stepRows() {
+        return stepRows;
+    }
+
+    /// Nanoseconds that steps claim to take.
+    void cost(ToLongFunction<StepPlan> nanos) {
+        cost = nanos;
     }
 
     boolean isClosed() {
@@ -78,13 +92,24 @@ final class FakeSteps implements StepModel {
         this.held = until;
     }
 
+    /// Waits until the first step has begun.
+    void awaitStep() {
+        try {
+            firstStep.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     @Override
-    public void step(StepPlan plan) {
+    public long step(StepPlan plan) {
+        firstStep.countDown();
         try {
             held.await();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        stepRows.add(plan.rows());
         if (steps++ == failingStep) {
             throw new IllegalStateException("told to fail");
         }
@@ -101,6 +126,7 @@ final class FakeSteps implements StepModel {
                 logits.add(logitsOf(before));
             }
         }
+        return cost.applyAsLong(plan);
     }
 
     private float[] row(Sequence sequence, int slot, float[] before) {

@@ -37,7 +37,7 @@ class MiniModelLoopTest {
         }
         alone = new ArrayList<>();
         for (SequenceRequest request : requests) {
-            alone.addAll(run(List.of(request), new LoopSettings(1, 8, 256, 60_000), PAGES));
+            alone.addAll(run(List.of(request), new LoopSettings(1, 8, 256, 60_000, null), PAGES));
         }
     }
 
@@ -80,17 +80,17 @@ class MiniModelLoopTest {
 
     @Test
     void aBatchOfThreeGivesTheSameBytes() {
-        assertSame(run(requests.subList(0, 3), new LoopSettings(3, 8, 64, 60_000), PAGES));
+        assertSame(run(requests.subList(0, 3), new LoopSettings(3, 8, 64, 60_000, null), PAGES));
     }
 
     @Test
     void aBatchOfEightInOddChunksGivesTheSameBytes() {
-        assertSame(run(requests, new LoopSettings(8, 8, 23, 60_000), PAGES));
+        assertSame(run(requests, new LoopSettings(8, 8, 23, 60_000, null), PAGES));
     }
 
     @Test
     void preemptionGivesTheSameBytes() {
-        try (var loop = new EngineLoop(model, new LoopSettings(3, 8, 128, 60_000), 7, EngineRole.DECODE)) {
+        try (var loop = new EngineLoop(model, new LoopSettings(3, 8, 128, 60_000, null), 7, EngineRole.DECODE)) {
             assertSame(run(loop, requests.subList(0, 3)));
             assertThat(loop.stats().preemptions()).isPositive();
         }
@@ -101,7 +101,7 @@ class MiniModelLoopTest {
         SequenceRequest whole = requests.getFirst();
         Recorder prefill = run(
                         List.of(Requests.prefill(whole.promptIds(), whole.seed())),
-                        new LoopSettings(2, 2, 64, 60_000),
+                        new LoopSettings(2, 2, 64, 60_000, null),
                         PAGES)
                 .getFirst();
         assertThat(prefill.tailTokens).isEqualTo(PROMPT - 64);

@@ -21,7 +21,7 @@ class PromptSharesTest {
     @Test
     void aShortPromptOvertakesALongOne() {
         Random random = new Random(3);
-        var settings = new LoopSettings(8, 8, STEP_TOKENS, 10_000);
+        var settings = new LoopSettings(8, 8, STEP_TOKENS, 10_000, null);
         try (EngineLoop loop = new EngineLoop(new FakeSteps(24), settings, EngineRole.PREFILL, System::nanoTime)) {
             loop.start();
             Reservation longRoom = loop.reserve(Requests.prefill(Requests.tokens(random, 390, FakeSteps.VOCAB)));

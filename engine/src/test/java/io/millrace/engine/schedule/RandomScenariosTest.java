@@ -41,7 +41,7 @@ class RandomScenariosTest {
         }
         int sequences = 2 + random.nextInt(8);
         int pages = 6 + random.nextInt(4);
-        var settings = new LoopSettings(sequences, count, sequences + random.nextInt(100), 60_000);
+        var settings = new LoopSettings(sequences, count, sequences + random.nextInt(100), 60_000, null);
         List<Recorder> alone = new ArrayList<>();
         for (Job job : jobs) {
             alone.add(alone(job.request()));

@@ -43,8 +43,8 @@ class StreamScalingTest {
                 WeightsSettings.defaults());
         try (LoadedModel model = LoadedModel.load(MINI, settings, LoadProgress.SILENT);
                 Tokenizer tokenizer = Tokenizer.load(MINI);
-                EngineLoop loop =
-                        new EngineLoop(model, new LoopSettings(STREAMS, STREAMS, 256, 60_000), EngineRole.DECODE)) {
+                EngineLoop loop = new EngineLoop(
+                        model, new LoopSettings(STREAMS, STREAMS, 256, 60_000, null), EngineRole.DECODE)) {
             loop.start();
             int[] prompt = tokenizer.encode("What is 37 + 58?");
             long start = System.nanoTime();
