@@ -28,9 +28,11 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.time.Duration;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.Executors;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -217,6 +219,28 @@ class PrefillServiceTest {
         await().until(() -> loop().stats().freePages() == 16
                 && !cache.leases().contains("r16/0/0")
                 && get("/actuator/millrace/leases").equals("[]"));
+    }
+
+    @Test
+    void callersWhoHangUpAtAnyMomentLeaveNothingBehind() throws Exception {
+        Random random = new Random(31);
+        try (var callers = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int round = 0; round < 12; round++) {
+                for (int i = 0; i < 2; i++) {
+                    String id = "h" + round + "-" + i;
+                    List<Integer> prompt = random.ints(600, 0, 4000).boxed().toList();
+                    Context.CancellableContext call = Context.current().withCancellation();
+                    var _ = callers.submit(call.wrap(() -> prefill(request(id, prompt))));
+                    LockSupport.parkNanos(random.nextInt(150_000_000));
+                    call.cancel(null);
+                }
+                await().atMost(Duration.ofSeconds(5))
+                        .until(() -> loop().stats().freePages() == 16
+                                && loop().stats().reservations() == 0);
+            }
+        }
+        await().until(() -> get("/actuator/millrace/leases").equals("[]"));
+        assertThat(prefill(request("h-last", PROMPT)).getBlocksStored()).isTrue();
     }
 
     @Test

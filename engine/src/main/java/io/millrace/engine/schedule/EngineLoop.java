@@ -193,7 +193,7 @@ public final class EngineLoop implements AutoCloseable {
             reservation.admission().get(settings.waitMillis(), TimeUnit.MILLISECONDS);
             return;
         } catch (TimeoutException e) {
-            refusal = queueFull("no pages became free within " + settings.waitMillis() + " ms");
+            refusal = queueFull(whyNotAdmitted(reservation));
         } catch (InterruptedException e) {
             refusal = new MillraceException(ErrorCode.CANCELLED, "cancelled while it waited for pages", e);
             Thread.currentThread().interrupt();
@@ -213,6 +213,28 @@ public final class EngineLoop implements AutoCloseable {
         }
         wake();
         throw refusal;
+    }
+
+    private String whyNotAdmitted(Reservation reservation) {
+        LoopCounters.StepUnderWay step = counters.stepUnderWay();
+        if (!reservation.isNumbered() && step != null) {
+            long millis = TimeUnit.NANOSECONDS.toMillis(nanoClock.getAsLong() - step.sinceNanos());
+            return "not admitted within %d ms: the engine loop has been in a step of %d rows for %d ms"
+                    .formatted(settings.waitMillis(), step.rows(), millis);
+        }
+        LoopCounters.Gauges now = counters.gauges();
+        int pages = model.pool().pages();
+        return ("no pages became free within %d ms (needed: %d; held: %d of %d, by %d running sequences and %d"
+                        + " still importing; places taken: %d of %d)")
+                .formatted(
+                        settings.waitMillis(),
+                        reservation.blocks(),
+                        pages - now.freePages(),
+                        pages,
+                        now.running(),
+                        now.reserved(),
+                        now.running() + now.reserved(),
+                        settings.sequences());
     }
 
     private MillraceException queueFull(String why) {

@@ -1,6 +1,7 @@
 package io.millrace.engine.schedule;
 
 import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 
 /// What a loop counts. Gauges are written by the loop thread.
 final class LoopCounters {
@@ -15,9 +16,31 @@ final class LoopCounters {
     final LongAdder cancelled = new LongAdder();
     final LongAdder failed = new LongAdder();
     private volatile Gauges gauges = new Gauges(0, 0, 0, 0);
+    private volatile @Nullable StepUnderWay stepUnderWay;
 
     /// Levels between two steps.
     record Gauges(int running, int waiting, int reserved, int freePages) {}
+
+    /// A step that is being computed, or waits for its turn.
+    record StepUnderWay(int rows, long sinceNanos) {}
+
+    void stepBegins(int ofRows, long nowNanos) {
+        stepUnderWay = new StepUnderWay(ofRows, nowNanos);
+    }
+
+    void stepEnded() {
+        stepUnderWay = null;
+    }
+
+    /// Null between steps. Any thread.
+    @Nullable
+    StepUnderWay stepUnderWay() {
+        return stepUnderWay;
+    }
+
+    Gauges gauges() {
+        return gauges;
+    }
 
     void publish(Gauges now) {
         gauges = now;

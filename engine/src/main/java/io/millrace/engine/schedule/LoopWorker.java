@@ -146,6 +146,7 @@ final class LoopWorker {
 
     private void step() {
         try {
+            counters.stepBegins(plan.rows(), nanoClock.getAsLong());
             scheduler.took(plan, model.step(plan));
         } catch (RuntimeException e) {
             log.error("a step of {} rows failed", plan.rows(), e);
@@ -154,6 +155,8 @@ final class LoopWorker {
                 fail(plan.sequence(i), new MillraceException(ErrorCode.INTERNAL, "the step failed", e));
             }
             return;
+        } finally {
+            counters.stepEnded();
         }
         counters.steps.increment();
         counters.rows.add(plan.rows());

@@ -19,6 +19,7 @@ public final class Reservation implements AutoCloseable {
     private final PagePool pool;
     private final long arrivedNanos;
     private volatile long order;
+    private volatile boolean numbered;
     private volatile long admittedNanos;
     private int[] pages = NO_PAGES;
     private boolean spent;
@@ -175,6 +176,12 @@ public final class Reservation implements AutoCloseable {
 
     void number(long arrival) {
         order = arrival;
+        numbered = true;
+    }
+
+    /// Whether the loop knows of it.
+    boolean isNumbered() {
+        return numbered;
     }
 
     long order() {
