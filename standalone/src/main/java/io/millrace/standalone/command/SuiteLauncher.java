@@ -10,9 +10,11 @@ import io.millrace.standalone.client.ReplyListener;
 import io.millrace.standalone.suite.Suite;
 import io.millrace.standalone.suite.SuiteSettings;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.SplittableRandom;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
@@ -26,6 +28,10 @@ final class SuiteLauncher {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final Duration PAUSE = Duration.ofMillis(50);
+    private static final Duration MAX_WARM_UP = Duration.ofSeconds(2);
+    private static final Duration MIN_WARM_UP = Duration.ofMillis(500);
+    /// A process that is older has its warm-up cut short: whoever waits is to wait no longer.
+    private static final Duration WARM_BY = Duration.ofSeconds(14);
 
     private SuiteLauncher() {}
 
@@ -56,7 +62,7 @@ final class SuiteLauncher {
         }
     }
 
-    /// Asks for one token until it comes by way of prefill and decode.
+    /// Asks for one token until it comes by way of prefill and decode, then for some more.
     private static void awaitAnswer(Suite suite) throws IOException {
         long deadline = System.nanoTime() + PATIENCE.toNanos();
         Map<String, @Nullable Object> oneToken = new LinkedHashMap<>();
@@ -68,6 +74,7 @@ final class SuiteLauncher {
                 if (client.isHealthy() && !client.modelId().isEmpty()) {
                     Reply reply = client.complete(oneToken, ReplyListener.NONE);
                     if (reply.receipt().services().contains("prefill")) {
+                        new WarmUp(client, warmUpBudget(), new SplittableRandom()).run();
                         return;
                     }
                 }
@@ -76,5 +83,13 @@ final class SuiteLauncher {
         }
         throw new MillraceException(
                 ErrorCode.INTERNAL, "the suite gave no answer within " + PATIENCE.toSeconds() + " s of its start");
+    }
+
+    private static Duration warmUpBudget() {
+        Duration left = WARM_BY.minusMillis(ManagementFactory.getRuntimeMXBean().getUptime());
+        if (left.compareTo(MIN_WARM_UP) < 0) {
+            return MIN_WARM_UP;
+        }
+        return left.compareTo(MAX_WARM_UP) > 0 ? MAX_WARM_UP : left;
     }
 }
