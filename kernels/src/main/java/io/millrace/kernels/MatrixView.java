@@ -33,11 +33,13 @@ public record MatrixView(
     }
 
     /// Rows `[from, from + count)` of this matrix.
+    @Override
     public MatrixView rowRange(int from, int count) {
         return new MatrixView(format, data, offset + from * rowStride, count, columns, rowStride, columnStride);
     }
 
     /// The same elements with rows and columns exchanged.
+    @Override
     public MatrixView transposed() {
         return new MatrixView(format, data, offset, columns, rows, columnStride, rowStride);
     }

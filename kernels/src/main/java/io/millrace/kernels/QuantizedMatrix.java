@@ -67,6 +67,7 @@ public record QuantizedMatrix(
     }
 
     /// Rows `[from, from + count)` of a matrix with scales by output.
+    @Override
     public QuantizedMatrix rowRange(int from, int count) {
         if (scaleAxis != ScaleAxis.OUTPUT) {
             throw new IllegalArgumentException("row range of a matrix with scales by input (expected: by output)");
@@ -85,6 +86,7 @@ public record QuantizedMatrix(
 
     /// The same elements with rows and columns exchanged; W8A8 only. Its scales then belong to the
     /// other axis.
+    @Override
     public QuantizedMatrix transposed() {
         ScaleAxis other = scaleAxis == ScaleAxis.OUTPUT ? ScaleAxis.INPUT : ScaleAxis.OUTPUT;
         return new QuantizedMatrix(format, columns, rows, rows, other, codes, columnStride, rowStride, scales);

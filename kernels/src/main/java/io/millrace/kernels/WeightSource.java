@@ -10,4 +10,10 @@ public sealed interface WeightSource permits MatrixView, QuantizedMatrix {
 
     /// Inputs.
     int columns();
+
+    /// Rows `[from, from + count)`.
+    WeightSource rowRange(int from, int count);
+
+    /// The same elements with rows and columns exchanged.
+    WeightSource transposed();
 }

@@ -2,6 +2,7 @@ package io.millrace.engine.checkpoint;
 
 import io.millrace.kernels.MatrixView;
 import io.millrace.kernels.QuantFormat;
+import io.millrace.kernels.WeightSource;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -27,12 +28,14 @@ public final class Checkpoint implements AutoCloseable {
     private final byte[] configJson;
     private final ModelConfig config;
     private final TensorFiles tensors;
+    private final IntegerWeights integers;
 
     private Checkpoint(Path directory, byte[] configJson, ModelConfig config, TensorFiles tensors) {
         this.directory = directory;
         this.configJson = configJson;
         this.config = config;
         this.tensors = tensors;
+        this.integers = new IntegerWeights(config, tensors);
     }
 
     /// Opens the model folder: `config.json` and either `model.safetensors` or
@@ -72,9 +75,25 @@ public final class Checkpoint implements AutoCloseable {
         return tensors.has(name);
     }
 
-    /// A weight matrix. BF16 and F32 are views of the mapping where their address allows it; F16 and FP8
-    /// are widened to float32 in `arena`, FP8 times its block scales. `lm_head.weight` of a model with
-    /// tied embeddings is the embedding.
+    /// A weight as it is stored: integers as a [io.millrace.kernels.QuantizedMatrix], everything else as
+    /// [#matrix] gives it. int8 codes are a view of the mapping, int4 codes are unpacked into `arena`,
+    /// the scales are copied there.
+    ///
+    /// @param name  of the weight, `….weight`, whatever its parts are called
+    /// @throws io.millrace.engine.error.MillraceException `INVALID_CHECKPOINT` if a code or a scale is
+    /// one that no quantiser writes
+    /// @throws IllegalArgumentException if there is no such matrix
+    public WeightSource weight(String name, Arena arena) {
+        boolean tiedHead = config.tiedEmbeddings() && name.equals(HEAD);
+        if (!tiedHead && integers.holds(name)) {
+            return integers.read(name, arena);
+        }
+        return matrix(name, arena);
+    }
+
+    /// A floating-point weight matrix. BF16 and F32 are views of the mapping where their address allows
+    /// it; F16 and FP8 are widened to float32 in `arena`, FP8 times its block scales. `lm_head.weight`
+    /// of a model with tied embeddings is the embedding.
     ///
     /// @throws IllegalArgumentException if there is no such matrix
     public MatrixView matrix(String name, Arena arena) {

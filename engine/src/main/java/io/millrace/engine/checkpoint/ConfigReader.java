@@ -49,6 +49,7 @@ final class ConfigReader {
         RopeScaling rope = new RopeReader(keys, withoutScale.ropeDim()).read();
         double headScale = 1 / Math.sqrt(withoutScale.nopeDim() + withoutScale.ropeDim());
         ExpertGating gating = gating();
+        QuantizationReader quantization = new QuantizationReader(keys);
         return new ModelConfig(
                 glm ? GLM : DEEPSEEK,
                 vocabSize,
@@ -66,7 +67,35 @@ final class ConfigReader {
                 keys.integer("max_position_embeddings", 1, MAX_POSITIONS),
                 keys.fact("tie_word_embeddings", false),
                 keys.ids("eos_token_id", vocabSize, MAX_STOP_IDS),
-                fp8());
+                quantization.fp8(),
+                quantization.integers(),
+                rotation(withoutScale));
+    }
+
+    private @Nullable WeightRotation rotation(MlaShape mla) {
+        if (!keys.has(WeightRotation.KEY)) {
+            return null;
+        }
+        JsonKeys rotation = keys.child(WeightRotation.KEY);
+        rotation.onlyKeys(WeightRotation.KEYS);
+        rotation.integer("version", WeightRotation.VERSION, WeightRotation.VERSION);
+        int expertWidth = keys.integer("moe_intermediate_size", 1, MAX_WIDTH);
+        int sharedWidth = expertWidth * keys.integer("n_shared_experts", 1, 64);
+        return new WeightRotation(
+                rotation.integer("seed", 0, Integer.MAX_VALUE),
+                block(rotation, "residual_block", mla.hiddenSize()),
+                block(rotation, "value_block", mla.vDim()),
+                block(rotation, "dense_block", keys.integer("intermediate_size", 1, MAX_WIDTH)),
+                block(rotation, "expert_block", expertWidth),
+                block(rotation, "shared_block", sharedWidth));
+    }
+
+    private static int block(JsonKeys rotation, String key, int width) {
+        int block = rotation.integer(key, 1, width);
+        if (Integer.bitCount(block) != 1 || width % block != 0) {
+            throw rotation.invalid(key, String.valueOf(block), "a power of two that divides " + width);
+        }
+        return block;
     }
 
     private void refuseOtherMathematics() {
@@ -216,24 +245,6 @@ final class ConfigReader {
             result[i] = letters.charAt(i) == 'F';
         }
         return result;
-    }
-
-    private @Nullable Fp8Blocks fp8() {
-        if (!keys.has("quantization_config")) {
-            return null;
-        }
-        JsonKeys config = keys.child("quantization_config");
-        if (!config.text("quant_method").equals("fp8")) {
-            throw config.invalid("quant_method", InvalidCheckpoint.quote(config.text("quant_method")), "fp8");
-        }
-        if (config.has("fmt") && !config.text("fmt").equals("e4m3")) {
-            throw config.invalid("fmt", InvalidCheckpoint.quote(config.text("fmt")), "e4m3");
-        }
-        List<Integer> size = config.ids("weight_block_size", MAX_WIDTH + 1, 2);
-        if (size.size() != 2 || size.get(0) < 1 || size.get(1) < 1) {
-            throw config.invalid("weight_block_size", size.toString(), "two positive integers");
-        }
-        return new Fp8Blocks(size.get(0), size.get(1));
     }
 
     /// Reads the rotary embedding from `rope_parameters`, or from `rope_theta` and `rope_scaling`.

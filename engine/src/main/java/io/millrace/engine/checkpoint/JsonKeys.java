@@ -20,6 +20,15 @@ record JsonKeys(Path file, String prefix, JsonNode object) {
         return value != null && !value.isNull();
     }
 
+    /// Refuses every other key.
+    void onlyKeys(List<String> known) {
+        for (String key : object.propertyNames()) {
+            if (!known.contains(key)) {
+                throw invalid(InvalidCheckpoint.quote(key), "unknown", "one of " + known);
+            }
+        }
+    }
+
     int integer(String key, int min, int max) {
         OptionalInt value = optionalInteger(key, min, max);
         return value.orElseThrow(() -> invalid(key, "no value", range(min, max)));

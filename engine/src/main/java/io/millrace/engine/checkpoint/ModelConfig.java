@@ -29,6 +29,8 @@ import org.jspecify.annotations.Nullable;
 /// @param tiedEmbeddings         the output head is the embedding
 /// @param eosTokenIds            ids that end a reply; may be empty
 /// @param fp8Blocks              block sizes of FP8 weights, null where the checkpoint has none
+/// @param integerScheme          integer weights the checkpoint may hold, null for none
+/// @param weightRotation         rotation that was folded into the weights, null for none
 public record ModelConfig(
         String modelType,
         int vocabSize,
@@ -46,7 +48,9 @@ public record ModelConfig(
         int maxPositionEmbeddings,
         boolean tiedEmbeddings,
         List<Integer> eosTokenIds,
-        @Nullable Fp8Blocks fp8Blocks) {
+        @Nullable Fp8Blocks fp8Blocks,
+        @Nullable IntegerScheme integerScheme,
+        @Nullable WeightRotation weightRotation) {
 
     /// Epsilon of the indexer's key LayerNorm, the same in every published model and in no `config.json`.
     public static final float INDEX_KEY_NORM_EPS = 1e-6f;
@@ -64,7 +68,8 @@ public record ModelConfig(
     /// `first_k_dense_replace`. An absent `latent_rms_norm_eps` equals `rms_norm_eps`; an absent
     /// `num_nextn_predict_layers` is 0.
     ///
-    /// @throws io.millrace.engine.error.MillraceException `INVALID_CHECKPOINT`, naming key, found, expected
+    /// @throws io.millrace.engine.error.MillraceException `INVALID_CHECKPOINT`, naming key, found,
+    /// expected
     public static ModelConfig read(Path directory) {
         return ConfigReader.read(JsonFile.read(new ModelFiles(directory).file("config.json")));
     }
@@ -115,5 +120,15 @@ public record ModelConfig(
     /// Block sizes of FP8 weights, empty where the checkpoint has none.
     public Optional<Fp8Blocks> fp8() {
         return Optional.ofNullable(fp8Blocks);
+    }
+
+    /// Which integer weights the checkpoint may hold, empty for none.
+    public Optional<IntegerScheme> integers() {
+        return Optional.ofNullable(integerScheme);
+    }
+
+    /// The rotation that was folded into the weights, empty for none.
+    public Optional<WeightRotation> rotation() {
+        return Optional.ofNullable(weightRotation);
     }
 }

@@ -5,7 +5,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/// Compares the tensors that are there with the expected ones: name, shape, element type, FP8 scales.
+/// Compares the tensors that are there with the expected ones: name, shape, element type, the
+/// scales of FP8 and integers.
 final class TensorValidator implements ExpectedTensors.Visitor {
     private final ModelConfig config;
     private final TensorFiles tensors;
@@ -33,12 +34,59 @@ final class TensorValidator implements ExpectedTensors.Visitor {
 
     @Override
     public void matrix(String name, long rows, long columns) {
+        if (tensors.has(IntegerWeights.packedName(name))) {
+            requireInt4(name, rows, columns);
+            return;
+        }
         TensorInfo info = require(name, List.of(rows, columns));
         switch (info.type()) {
             case BF16, F16, F32 -> {}
             case F8_E4M3 -> requireScales(name, rows, columns);
-            case BOOL, U8, I8, F8_E5M2, I16, U16, I32, U32, I64, U64, F64 ->
-                throw bad(name, "dtype " + info.type(), "BF16, F16, F32 or F8_E4M3");
+            case I8 -> requireInt8(name, rows);
+            case BOOL, U8, F8_E5M2, I16, U16, I32, U32, I64, U64, F64 ->
+                throw bad(name, "dtype " + info.type(), "BF16, F16, F32, F8_E4M3 or I8");
+        }
+    }
+
+    private void requireInt8(String name, long rows) {
+        IntegerScheme scheme = config.integerScheme();
+        if (scheme == null || !scheme.int8()) {
+            throw bad(name, "dtype I8", "an int-quantized group in quantization_config, or another dtype");
+        }
+        if (!IntegerWeights.mayBeInt8(name)) {
+            throw bad(name, "dtype I8", "BF16, F16 or F32: it stays in floating point");
+        }
+        String scales = IntegerWeights.scaleName(name);
+        TensorInfo info = require(scales, List.of(rows, 1L));
+        switch (info.type()) {
+            case BF16, F16, F32 -> {}
+            case F8_E4M3, BOOL, U8, I8, F8_E5M2, I16, U16, I32, U32, I64, U64, F64 ->
+                throw bad(scales, "dtype " + info.type(), "BF16, F16 or F32");
+        }
+    }
+
+    private void requireInt4(String name, long rows, long columns) {
+        String packed = IntegerWeights.packedName(name);
+        int group = config.integers()
+                .flatMap(IntegerScheme::int4)
+                .orElseThrow(() -> bad(packed, "int4", "a pack-quantized group in quantization_config"));
+        if (!IntegerWeights.mayBeInt4(name)) {
+            throw bad(packed, "int4", "another format: int4 is for routed experts");
+        }
+        requireType(packed, List.of(rows, Math.ceilDiv(columns, IntegerWeights.PER_WORD)), TensorType.I32);
+        requireType(IntegerWeights.scaleName(name), List.of(rows, Math.ceilDiv(columns, group)), TensorType.BF16);
+        String shape = IntegerWeights.shapeName(name);
+        TensorInfo info = require(shape, List.of(2L));
+        List<Long> found = IntegerWeights.shape(info, tensors.fileOf(shape).data(shape));
+        if (!found.equals(List.of(rows, columns))) {
+            throw bad(shape, info.type() + " " + found, "I64 or I32 " + List.of(rows, columns));
+        }
+    }
+
+    private void requireType(String name, List<Long> shape, TensorType type) {
+        TensorInfo info = require(name, shape);
+        if (info.type() != type) {
+            throw bad(name, "dtype " + info.type(), type.toString());
         }
     }
 
@@ -78,10 +126,7 @@ final class TensorValidator implements ExpectedTensors.Visitor {
         }
         String scales = scaleName(name);
         List<Long> shape = List.of((long) blocks.scaleRows(rows), (long) blocks.scaleColumns(columns));
-        TensorInfo info = require(scales, shape);
-        if (info.type() != TensorType.F32) {
-            throw bad(scales, "dtype " + info.type(), "F32");
-        }
+        requireType(scales, shape, TensorType.F32);
     }
 
     private void refuseUnknown() {

@@ -2,6 +2,7 @@ package io.millrace.engine.model;
 
 import io.millrace.engine.checkpoint.Checkpoint;
 import io.millrace.engine.checkpoint.ModelConfig;
+import io.millrace.engine.checkpoint.WeightRotation;
 import io.millrace.engine.kv.KvLayout;
 import io.millrace.engine.settings.EngineSettings;
 import io.millrace.kernels.Kernels;
@@ -108,9 +109,9 @@ public final class LoadedModel implements AutoCloseable {
         return weightsDigest.clone();
     }
 
-    /// Names everything besides weights and layout that decides the bytes of a page: the profile of the
-    /// weights, the sparse attention, the KV format, the form of attention and the kernels' numerics.
-    /// Part of the KV namespace.
+    /// Names everything besides weights and layout that decides the bytes of a page: profile and rotation
+    /// of the weights, the sparse attention, the KV format, the form of attention and the kernels'
+    /// numerics. Part of the KV namespace.
     public String numericsId() {
         int topK = settings.dsa().topKOverride().orElse(config.indexTopK());
         String dsa = topK == 0 ? "dense" : "topk:" + topK;
@@ -119,12 +120,13 @@ public final class LoadedModel implements AutoCloseable {
             case BF16 -> "bf16";
             case INT8 -> "int8";
         };
+        String rotation = config.rotation().map(WeightRotation::id).orElse("none");
         String form = switch (mlaForm()) {
             case ABSORBED -> "absorbed";
             case NAIVE -> "naive";
         };
-        return NUMERICS_VERSION + ";profile=" + settings.weights().profile().id() + ";rotation=none;kv=" + format
-                + ";dsa=" + dsa + ";mla=" + form + ";kernels=" + kernels.numericsId();
+        return NUMERICS_VERSION + ";profile=" + settings.weights().profile().id() + ";rotation=" + rotation + ";kv="
+                + format + ";dsa=" + dsa + ";mla=" + form + ";kernels=" + kernels.numericsId();
     }
 
     /// One engine step at a time in this JVM.

@@ -2,7 +2,6 @@ package io.millrace.engine.model;
 
 import io.millrace.kernels.IndexerWeights;
 import io.millrace.kernels.PackedMatrix;
-import java.lang.foreign.MemorySegment;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -10,13 +9,15 @@ import org.jspecify.annotations.Nullable;
 ///
 /// @param embedding  token embedding
 /// @param layers     decoder layers
-/// @param finalNorm  gain of the final norm, float32 `[hiddenSize]`
+/// @param finalNorm  the final norm
+/// @param rotation   what true states pass before the head
 /// @param head       `lm_head` `[vocabSize, hiddenSize]`
 /// @param mtp        the multi-token-prediction layer, null without one
 record ModelWeights(
         Embedding embedding,
         List<LayerWeights> layers,
-        MemorySegment finalNorm,
+        StateNorm finalNorm,
+        StateRotation rotation,
         PackedMatrix head,
         @Nullable MtpWeights mtp) {
 

@@ -17,6 +17,7 @@ final class MtpPass {
     private final Kernels kernels;
     private final Embedding embedding;
     private final MtpWeights weights;
+    private final StateRotation stateRotation;
     private final DecoderLayer layer;
     private final RopeAngles rope;
     private final RowBatch batch;
@@ -32,6 +33,7 @@ final class MtpPass {
         this.kernels = model.kernels();
         this.embedding = model.weights().embedding();
         this.weights = weights;
+        this.stateRotation = model.weights().rotation();
         this.layer = layer;
         this.rope = rope;
         this.rowBytes = (long) model.config().hiddenSize() * Float.BYTES;
@@ -57,6 +59,7 @@ final class MtpPass {
         }
         kernels.rmsNorm(embedded, weights.embeddingNorm(), rmsEps, count, embedded);
         kernels.rmsNorm(previous, weights.hiddenNorm(), rmsEps, count, previous);
+        stateRotation.apply(kernels, previous, count);
         for (int pair = 0; pair < count; pair++) {
             MemorySegment.copy(embedded, pair * rowBytes, pairs, 2L * pair * rowBytes, rowBytes);
             MemorySegment.copy(previous, pair * rowBytes, pairs, (2L * pair + 1) * rowBytes, rowBytes);
@@ -106,7 +109,7 @@ final class MtpPass {
         observer.selected(number, batch, selection);
         layer.attendAndFeed(residual, batch, selection);
         observer.computed(number, batch, residual);
-        kernels.rmsNorm(residual, weights.headNorm(), rmsEps, batch.rows(), states);
+        weights.headNorm().apply(kernels, residual, rmsEps, batch.rows(), states);
     }
 
     /// Number of the pair of a step's row.

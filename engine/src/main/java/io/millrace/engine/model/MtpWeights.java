@@ -8,7 +8,7 @@ import java.lang.foreign.MemorySegment;
 /// @param embeddingNorm  `enorm`
 /// @param hiddenNorm     `hnorm`
 /// @param projection     `eh_proj` `[hiddenSize, 2 * hiddenSize]`, over the normed embedding, then the
-///                       normed state
+///                       normed state, rotated as for the head
 /// @param layer          a complete decoder layer
 /// @param headNorm       `shared_head.norm`
 record MtpWeights(
@@ -16,4 +16,4 @@ record MtpWeights(
         MemorySegment hiddenNorm,
         PackedMatrix projection,
         LayerWeights layer,
-        MemorySegment headNorm) {}
+        StateNorm headNorm) {}

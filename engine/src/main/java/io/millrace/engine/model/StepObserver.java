@@ -10,6 +10,7 @@ public interface StepObserver {
     /// as the number of layers.
     void selected(int layer, RowBatch batch, Selection selection);
 
-    /// Called after each layer with the residual stream, float32 `[batch.rows(), hiddenSize]`.
+    /// Called after each layer with the residual stream, float32 `[batch.rows(), hiddenSize]`; rotated
+    /// where the checkpoint's weights are.
     void computed(int layer, RowBatch batch, MemorySegment hidden);
 }

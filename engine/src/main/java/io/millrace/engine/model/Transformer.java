@@ -118,7 +118,7 @@ public final class Transformer implements AutoCloseable {
             layers[layer].attendAndFeed(scratch.residual(), batch, selection);
             observer.computed(layer, batch, scratch.residual());
         }
-        kernels.rmsNorm(scratch.residual(), weights.finalNorm(), rmsEps, batch.rows(), scratch.state());
+        weights.finalNorm().apply(kernels, scratch.residual(), rmsEps, batch.rows(), scratch.state());
         writeBoundaryStates();
         if (mtp != null) {
             mtp.writeRows(input, scratch.state());
@@ -182,9 +182,7 @@ public final class Transformer implements AutoCloseable {
             checkRow(rows[i]);
             gather(i, rows[i], scratch.state());
         }
-        if (count > 0) {
-            kernels.linear(weights.head(), scratch.normed(), count, out);
-        }
+        head(count, out);
     }
 
     /// Computes the multi-token-prediction layer for every row of the last step that is not at slot 0:
@@ -212,7 +210,12 @@ public final class Transformer implements AutoCloseable {
             checkRow(rows[i]);
             gather(i, mtpPass().pairOf(rows[i]), scratch.residual());
         }
+        head(count, out);
+    }
+
+    private void head(int count, MemorySegment out) {
         if (count > 0) {
+            weights.rotation().apply(kernels, scratch.normed(), count);
             kernels.linear(weights.head(), scratch.normed(), count, out);
         }
     }

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 import io.millrace.engine.checkpoint.Checkpoint;
 import io.millrace.engine.checkpoint.ModelConfig;
+import io.millrace.engine.checkpoint.WeightRotation;
 import io.millrace.kernels.GatedMlpWeights;
 import io.millrace.kernels.IndexerWeights;
 import io.millrace.kernels.Kernels;
@@ -15,10 +16,12 @@ import io.millrace.kernels.MlaWeights;
 import io.millrace.kernels.MoeWeights;
 import io.millrace.kernels.PackedMatrix;
 import io.millrace.kernels.QuantFormat;
+import io.millrace.kernels.WeightSource;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.ToIntFunction;
 
 /// Packs a checkpoint tensor by tensor into one arena. Converted copies live no longer than the packing
 /// of their tensor.
@@ -54,8 +57,13 @@ final class WeightLoader {
             progress.packed("multi-token-prediction layer", config.layers() + 1, parts);
         }
         String headName = config.tiedEmbeddings() ? "model.embed_tokens.weight" : "lm_head.weight";
-        ModelWeights weights =
-                new ModelWeights(embedding(), List.copyOf(layers), vector("model.norm.weight"), matrix(headName), mtp);
+        ModelWeights weights = new ModelWeights(
+                embedding(),
+                List.copyOf(layers),
+                stateNorm("model.norm.weight"),
+                stateRotation(),
+                matrix(headName),
+                mtp);
         progress.packed("embedding and head", parts, parts);
         return weights;
     }
@@ -69,7 +77,7 @@ final class WeightLoader {
     private LayerWeights layer(int number) {
         String prefix = "model.layers." + number + ".";
         FeedForward feedForward = config.isDense(number)
-                ? new FeedForward.Dense(mlp(prefix + "mlp."))
+                ? new FeedForward.Dense(mlp(prefix + "mlp.", block(WeightRotation::denseBlock)))
                 : new FeedForward.Experts(experts(prefix + "mlp."));
         return new LayerWeights(
                 attention(prefix),
@@ -85,7 +93,7 @@ final class WeightLoader {
                 vector(prefix + "hnorm.weight"),
                 matrix(prefix + "eh_proj.weight"),
                 layer(number),
-                vector(prefix + "shared_head.norm.weight"));
+                stateNorm(prefix + "shared_head.norm.weight"));
     }
 
     private MlaWeights attention(String prefix) {
@@ -96,10 +104,10 @@ final class WeightLoader {
         List<PackedMatrix> valueUp = new ArrayList<>();
         try (Arena temporary = Arena.ofShared()) {
             // kv_b_proj: per head, nopeDim rows of W_UK, then vDim rows of W_UV
-            MatrixView keysAndValues = checkpoint.matrix(self + "kv_b_proj.weight", temporary);
+            WeightSource keysAndValues = checkpoint.weight(self + "kv_b_proj.weight", temporary);
             for (int head = 0; head < shape.heads(); head++) {
                 int row = head * (shape.nopeDim() + shape.vDim());
-                MatrixView key = keysAndValues.rowRange(row, shape.nopeDim());
+                WeightSource key = keysAndValues.rowRange(row, shape.nopeDim());
                 switch (form) {
                     case ABSORBED -> keyAbsorb.add(kernels.pack(key.transposed(), arena));
                     case NAIVE -> keyUp.add(kernels.pack(key, arena));
@@ -137,26 +145,56 @@ final class WeightLoader {
     private MoeWeights experts(String prefix) {
         List<GatedMlpWeights> experts = new ArrayList<>(config.gating().experts());
         for (int expert = 0; expert < config.gating().experts(); expert++) {
-            experts.add(mlp(prefix + "experts." + expert + "."));
+            experts.add(mlp(prefix + "experts." + expert + ".", block(WeightRotation::expertBlock)));
         }
         return new MoeWeights(
                 config.gating(),
                 gate(prefix + "gate.weight"),
                 vector(prefix + "gate.e_score_correction_bias"),
                 List.copyOf(experts),
-                mlp(prefix + "shared_experts."));
+                mlp(prefix + "shared_experts.", block(WeightRotation::sharedBlock)));
     }
 
-    private GatedMlpWeights mlp(String prefix) {
+    private GatedMlpWeights mlp(String prefix, int rotation) {
         return new GatedMlpWeights(
                 matrix(prefix + "gate_proj.weight"),
                 matrix(prefix + "up_proj.weight"),
-                matrix(prefix + "down_proj.weight"));
+                matrix(prefix + "down_proj.weight"),
+                rotation);
+    }
+
+    private int block(ToIntFunction<WeightRotation> part) {
+        return config.rotation().stream().mapToInt(part).findFirst().orElse(1);
+    }
+
+    private StateNorm stateNorm(String name) {
+        MemorySegment gain = vector(name);
+        WeightRotation rotation = config.weightRotation();
+        if (rotation == null) {
+            return new StateNorm(gain, 1, null);
+        }
+        float[] signs = rotation.signs(WeightRotation.Stream.RESIDUAL, config.hiddenSize());
+        for (int i = 0; i < signs.length; i++) {
+            gain.setAtIndex(JAVA_FLOAT, i, gain.getAtIndex(JAVA_FLOAT, i) * signs[i]);
+        }
+        return new StateNorm(ones(), rotation.residualBlock(), gain);
+    }
+
+    private StateRotation stateRotation() {
+        return new StateRotation(block(WeightRotation::residualBlock), ones());
+    }
+
+    private MemorySegment ones() {
+        MemorySegment ones = Scratch.floats(arena, config.hiddenSize());
+        for (int i = 0; i < config.hiddenSize(); i++) {
+            ones.setAtIndex(JAVA_FLOAT, i, 1);
+        }
+        return ones;
     }
 
     private PackedMatrix matrix(String name) {
         try (Arena temporary = Arena.ofShared()) {
-            return kernels.pack(checkpoint.matrix(name, temporary), arena);
+            return kernels.pack(checkpoint.weight(name, temporary), arena);
         }
     }
 
