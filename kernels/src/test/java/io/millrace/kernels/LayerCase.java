@@ -24,6 +24,7 @@ public final class LayerCase {
     public LayerCase(SeededRandom random, MlaShape shape, QuantFormat format, int indexHeads, int indexDim) {
         this.shape = shape;
         this.format = format;
+        QuantFormat views = format.isInteger() ? QuantFormat.F32 : format;
         this.indexHeads = indexHeads;
         this.indexDim = indexDim;
         this.indexRope = random.below(2) == 0 ? RopeStyle.INTERLEAVED : RopeStyle.HALF_SPLIT;
@@ -33,16 +34,16 @@ public final class LayerCase {
         keyGain = random.floats(indexDim, 1);
         keyBias = random.floats(indexDim, 1);
         int head = shape.nopeDim() + shape.ropeDim();
-        matrices.add(random.matrix(format, shape.qLoraRank(), shape.hiddenSize(), 3));
-        matrices.add(random.matrix(format, shape.heads() * head, shape.qLoraRank(), 0));
-        matrices.add(random.matrix(format, shape.cacheRow(), shape.hiddenSize(), 1));
-        matrices.add(random.matrix(format, shape.hiddenSize(), shape.heads() * shape.vDim(), 0));
-        matrices.add(random.matrix(format, indexHeads * indexDim, shape.qLoraRank(), 0));
-        matrices.add(random.matrix(format, indexDim, shape.hiddenSize(), 0));
-        matrices.add(random.matrix(format, indexHeads, shape.hiddenSize(), 0));
+        matrices.add(random.matrix(views, shape.qLoraRank(), shape.hiddenSize(), 3));
+        matrices.add(random.matrix(views, shape.heads() * head, shape.qLoraRank(), 0));
+        matrices.add(random.matrix(views, shape.cacheRow(), shape.hiddenSize(), 1));
+        matrices.add(random.matrix(views, shape.hiddenSize(), shape.heads() * shape.vDim(), 0));
+        matrices.add(random.matrix(views, indexHeads * indexDim, shape.qLoraRank(), 0));
+        matrices.add(random.matrix(views, indexDim, shape.hiddenSize(), 0));
+        matrices.add(random.matrix(views, indexHeads, shape.hiddenSize(), 0));
         for (int h = 0; h < shape.heads(); h++) {
-            keyUp.add(random.matrix(format, shape.nopeDim(), shape.kvLoraRank(), 0));
-            valueUp.add(random.matrix(format, shape.vDim(), shape.kvLoraRank(), 0));
+            keyUp.add(random.matrix(views, shape.nopeDim(), shape.kvLoraRank(), 0));
+            valueUp.add(random.matrix(views, shape.vDim(), shape.kvLoraRank(), 0));
         }
     }
 
@@ -57,33 +58,58 @@ public final class LayerCase {
     }
 
     public MlaWeights pack(Kernels kernels) {
-        Arena arena = Arena.ofAuto();
         return new MlaWeights(
                 shape,
                 inputNorm,
-                kernels.pack(matrices.get(0), arena),
+                pack(kernels, matrices.get(0)),
                 qANorm,
-                kernels.pack(matrices.get(1), arena),
-                kernels.pack(matrices.get(2), arena),
+                pack(kernels, matrices.get(1)),
+                pack(kernels, matrices.get(2)),
                 kvANorm,
-                keyUp.stream().map(m -> kernels.pack(m, arena)).toList(),
-                keyUp.stream().map(m -> kernels.pack(m.transposed(), arena)).toList(),
-                valueUp.stream().map(m -> kernels.pack(m, arena)).toList(),
-                kernels.pack(matrices.get(3), arena));
+                keyUp.stream().map(m -> pack(kernels, m)).toList(),
+                keyUp.stream().map(m -> packTransposed(kernels, m)).toList(),
+                valueUp.stream().map(m -> pack(kernels, m)).toList(),
+                pack(kernels, matrices.get(3)));
     }
 
     public IndexerWeights packIndexer(Kernels kernels, int topK) {
-        Arena arena = Arena.ofAuto();
         return new IndexerWeights(
                 indexHeads,
                 indexDim,
                 topK,
                 indexRope,
-                kernels.pack(matrices.get(4), arena),
-                kernels.pack(matrices.get(5), arena),
+                pack(kernels, matrices.get(4)),
+                pack(kernels, matrices.get(5)),
                 keyGain,
                 keyBias,
-                kernels.pack(matrices.get(6), arena));
+                pack(kernels, matrices.get(6)));
+    }
+
+    /// Groups of W4A8 weights; `format` rounds floats to the other formats.
+    private static final int GROUP = 32;
+
+    /// A matrix in a format, packed.
+    public static PackedMatrix pack(Kernels kernels, QuantFormat format, MatrixView matrix) {
+        Arena arena = Arena.ofAuto();
+        return kernels.pack(
+                switch (format) {
+                    case F32, BF16 -> matrix;
+                    case W8A8 -> WeightQuantizer.int8(matrix, arena);
+                    case W4A8 -> WeightQuantizer.int4(matrix, GROUP, arena);
+                },
+                arena);
+    }
+
+    /// The same matrix transposed: int8 codes stay, so their scales then belong to the inputs.
+    private PackedMatrix packTransposed(Kernels kernels, MatrixView matrix) {
+        Arena arena = Arena.ofAuto();
+        return format == QuantFormat.W8A8
+                ? kernels.pack(WeightQuantizer.int8(matrix, arena).transposed(), arena)
+                : pack(kernels, format, matrix.transposed());
+    }
+
+    private PackedMatrix pack(Kernels kernels, MatrixView matrix) {
+        return pack(kernels, format, matrix);
     }
 
     public QuantFormat format() {

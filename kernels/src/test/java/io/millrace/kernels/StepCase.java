@@ -1,5 +1,6 @@
 package io.millrace.kernels;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
@@ -43,14 +44,43 @@ public final class StepCase {
             }
         }
         int cacheRow = layer.shape.cacheRow();
-        long latentBytes = (long) PAGE * cacheRow * format.elementBytes();
-        long keyBytes = (long) PAGE * layer.indexDim * format.elementBytes();
+        long latentBytes = PagedRows.sectionBytes(format, cacheRow, 2);
+        long keyBytes = PagedRows.sectionBytes(format, layer.indexDim, 1);
         long pageBytes = (latentBytes + keyBytes + 127) / 64 * 64;
-        MemorySegment values = random.floats(pages * pageBytes / format.elementBytes(), 1);
-        MemorySegment pool = SeededRandom.inFormat(format == KvFormat.F32 ? QuantFormat.F32 : QuantFormat.BF16, values);
-        latent = new PagedRows(pool, pageBytes, 0, cacheRow, format);
+        MemorySegment pool = pool(random, format, pages * pageBytes);
+        latent = new PagedRows(pool, pageBytes, 0, cacheRow, layer.shape.kvLoraRank(), format);
         keys = new PagedRows(pool, pageBytes, latentBytes, layer.indexDim, format);
+        if (format == KvFormat.INT8) {
+            for (int page = 0; page < pages; page++) {
+                scales(random, latent, page);
+                scales(random, keys, page);
+            }
+        }
         batch = batch(0, rows());
+    }
+
+    private static MemorySegment pool(SeededRandom random, KvFormat format, long bytes) {
+        return switch (format) {
+            case F32 -> random.floats(bytes / Float.BYTES, 1);
+            case BF16 -> SeededRandom.inFormat(QuantFormat.BF16, random.floats(bytes / Short.BYTES, 1));
+            case INT8 -> {
+                MemorySegment codes = Arena.ofAuto().allocate(bytes, 64);
+                for (long i = 0; i < bytes; i++) {
+                    codes.set(ValueLayout.JAVA_BYTE, i, (byte) (random.below(255) - 127));
+                }
+                yield codes;
+            }
+        };
+    }
+
+    private static void scales(SeededRandom random, PagedRows rows, int page) {
+        int[] pages = {page};
+        for (int slot = 0; slot < PAGE; slot++) {
+            for (int part = 0; part < rows.parts(); part++) {
+                long at = rows.scaleOffset(pages, slot) + (long) part * Float.BYTES;
+                rows.pool().set(ValueLayout.JAVA_FLOAT_UNALIGNED, at, (0.5f + random.below(100) / 100f) / 127);
+            }
+        }
     }
 
     /// New rows of all sequences.
@@ -80,7 +110,8 @@ public final class StepCase {
 
     /// The same cached rows in a copy of the pool.
     public static PagedRows in(MemorySegment pool, PagedRows rows) {
-        return new PagedRows(pool, rows.pageBytes(), rows.sectionOffset(), rows.rowElements(), rows.format());
+        return new PagedRows(
+                pool, rows.pageBytes(), rows.sectionOffset(), rows.rowElements(), rows.firstPart(), rows.format());
     }
 
     /// Rotations of rows `[from, from + count)`.

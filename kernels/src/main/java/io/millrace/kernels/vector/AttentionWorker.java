@@ -1,5 +1,6 @@
 package io.millrace.kernels.vector;
 
+import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.MlaForm;
 import io.millrace.kernels.MlaShape;
 import io.millrace.kernels.PagedRows;
@@ -9,13 +10,16 @@ import io.millrace.kernels.Selection;
 /// the absorbed form and one per head in the naive form.
 final class AttentionWorker {
     private final SoftmaxTile softmax;
-    private final Product product = new Product();
+    private final WeightProduct product;
+    private final Scratch.Buffer roundedBuffer;
     private final Scratch.Buffer queryBuffer;
     private final Scratch.Buffer tileBuffer;
     private final Scratch.Buffer expandedBuffer;
 
     AttentionWorker(Scratch scratch) {
         softmax = new SoftmaxTile(scratch);
+        product = new WeightProduct(scratch);
+        roundedBuffer = scratch.buffer();
         queryBuffer = scratch.buffer();
         tileBuffer = scratch.buffer();
         expandedBuffer = scratch.buffer();
@@ -63,8 +67,17 @@ final class AttentionWorker {
         tileBuffer.reserve(tileFloats(s));
         queryBuffer.reserve(queryFloats(s, call.input().form()));
         switch (call.input().form()) {
-            case ABSORBED -> softmax.reserve(s.heads(), s.kvLoraRank());
+            case ABSORBED -> {
+                softmax.reserve(s.heads(), s.kvLoraRank());
+                if (call.input().latent().format() == KvFormat.INT8) {
+                    roundedBuffer.reserve((long) s.heads() * s.cacheRow());
+                }
+            }
             case NAIVE -> {
+                for (int h = 0; h < s.heads(); h++) {
+                    product.reserve(call.weights().keyUp().get(h), AttentionRuns.TILE);
+                    product.reserve(call.weights().valueUp().get(h), AttentionRuns.TILE);
+                }
                 softmax.reserve(1, s.vDim());
                 expandedBuffer.reserve(expandedFloats(s));
             }
@@ -114,6 +127,9 @@ final class AttentionWorker {
         long from = Lanes.address(call.input().query()) + (long) row * s.heads() * dim * 4;
         long query = queryBuffer.floats(queryFloats(s, form));
         if (form == MlaForm.ABSORBED) {
+            if (call.input().latent().format() == KvFormat.INT8) {
+                from = rounded(from, s);
+            }
             HeadLanes.spread(from, s.heads(), dim, query);
             SoftmaxTile.clear(state, s.heads(), s.kvLoraRank());
             return query;
@@ -125,6 +141,19 @@ final class AttentionWorker {
         return query;
     }
 
+    /// Rounds the latent and the roped part of each head's query.
+    private long rounded(long from, MlaShape s) {
+        int dim = s.cacheRow();
+        long to = roundedBuffer.floats((long) s.heads() * dim);
+        Lanes.copy(from, to, (long) s.heads() * dim * 4);
+        for (int h = 0; h < s.heads(); h++) {
+            long head = to + (long) h * dim * 4;
+            CodeRows.round(head, s.kvLoraRank());
+            CodeRows.round(head + s.kvLoraRank() * 4L, s.ropeDim());
+        }
+        return to;
+    }
+
     private static void gather(AttentionRuns.Call call, int row, int rank, int count, long tile) {
         PagedRows latent = call.input().latent();
         Selection selection = call.selection();
@@ -132,8 +161,13 @@ final class AttentionWorker {
         int width = latent.rowElements();
         long pool = Lanes.address(latent.pool());
         for (int i = 0; i < count; i++) {
-            long at = pool + latent.rowOffset(pages, selection.slot(row, rank + i));
-            RowMath.read(latent.format(), at, width, tile + (long) i * width * 4);
+            int slot = selection.slot(row, rank + i);
+            long to = tile + (long) i * width * 4;
+            if (latent.format() == KvFormat.INT8) {
+                CodeRows.read(latent, pages, slot, to);
+            } else {
+                RowMath.read(latent.format(), pool + latent.rowOffset(pages, slot), width, to);
+            }
         }
     }
 
@@ -148,14 +182,11 @@ final class AttentionWorker {
         long latentRow = s.cacheRow() * 4L;
         long stateStep = SoftmaxTile.stateFloats(1, s.vDim()) * 4;
         SoftmaxTile.Rows rows = new SoftmaxTile.Rows(keys, keyRow * 4L, dim, values, valueRow * 4L, s.vDim());
+        WeightProduct.Rows x = new WeightProduct.Rows(tile, latentRow, count);
+        product.renew();
         for (int h = 0; h < s.heads(); h++) {
-            product.weights(call.weights().keyUp().get(h));
-            product.rows(tile, latentRow, count);
-            product.into(keys, keyRow * 4L);
-            product.compute();
-            product.weights(call.weights().valueUp().get(h));
-            product.into(values, valueRow * 4L);
-            product.compute();
+            product.compute(call.weights().keyUp().get(h), x, new WeightProduct.Rows(keys, keyRow * 4L, count));
+            product.compute(call.weights().valueUp().get(h), x, new WeightProduct.Rows(values, valueRow * 4L, count));
             for (int i = 0; i < count; i++) {
                 long rope = tile + i * latentRow + s.kvLoraRank() * 4L;
                 Lanes.copy(rope, keys + (i * (long) keyRow + s.nopeDim()) * 4, s.ropeDim() * 4L);

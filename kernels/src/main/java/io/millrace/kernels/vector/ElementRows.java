@@ -3,13 +3,20 @@ package io.millrace.kernels.vector;
 import io.millrace.kernels.pool.KernelPool;
 import io.millrace.kernels.pool.PoolTask;
 
-/// RMS norm and addition over many rows.
+/// RMS norm, rotation and addition over many rows.
 final class ElementRows implements PoolTask {
     private static final int INLINE_ELEMENTS = 8192;
     private static final int ADD_BLOCK = 4096;
 
+    private enum Operation {
+        NORM,
+        ROTATE,
+        ADD
+    }
+
     private final KernelPool pool;
-    private boolean norm;
+    private Operation operation = Operation.ADD;
+    private int block;
     private int width;
     private long elements;
     private float eps;
@@ -22,7 +29,7 @@ final class ElementRows implements PoolTask {
     }
 
     void rmsNorm(long from, long gains, int rowWidth, int rows, float epsilon) {
-        norm = true;
+        operation = Operation.NORM;
         x = from;
         gain = gains;
         width = rowWidth;
@@ -31,14 +38,24 @@ final class ElementRows implements PoolTask {
     }
 
     void add(long from, long to, long count) {
-        norm = false;
+        operation = Operation.ADD;
         x = from;
         y = to;
         elements = count;
         spread(count, Math.toIntExact((count + ADD_BLOCK - 1) / ADD_BLOCK));
     }
 
-    /// Sets where norms go.
+    /// Rotates rows and multiplies them by `scale`.
+    void rotate(long from, int blockSize, long scale, int rowWidth, int rows) {
+        operation = Operation.ROTATE;
+        x = from;
+        gain = scale;
+        width = rowWidth;
+        block = blockSize;
+        spread((long) rows * rowWidth, rows);
+    }
+
+    /// Sets where norms and rotated rows go.
     ElementRows into(long to) {
         y = to;
         return this;
@@ -56,12 +73,14 @@ final class ElementRows implements PoolTask {
 
     @Override
     public void run(int chunk, int worker) {
-        if (norm) {
-            long at = (long) chunk * width * 4;
-            RowMath.rmsNorm(x + at, gain, width, eps, y + at);
-        } else {
-            long at = (long) chunk * ADD_BLOCK;
-            RowMath.add(x + at * 4, y + at * 4, (int) Math.min(ADD_BLOCK, elements - at));
+        long at = (long) chunk * width * 4;
+        switch (operation) {
+            case NORM -> RowMath.rmsNorm(x + at, gain, width, eps, y + at);
+            case ROTATE -> Rotation.rotate(x + at, width, block, gain, y + at);
+            case ADD -> {
+                long from = (long) chunk * ADD_BLOCK;
+                RowMath.add(x + from * 4, y + from * 4, (int) Math.min(ADD_BLOCK, elements - from));
+            }
         }
     }
 }

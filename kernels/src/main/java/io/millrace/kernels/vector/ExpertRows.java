@@ -75,6 +75,10 @@ final class ExpertRows implements PoolTask {
         for (Worker worker : workers) {
             worker.rowBuffer.reserve((long) ROWS_PER_CHUNK * hidden);
             worker.widthBuffer.reserve(widest);
+            worker.reserve(moe.shared());
+            for (int e = 0; e < moe.gating().experts(); e++) {
+                worker.reserve(moe.experts().get(e));
+            }
         }
     }
 
@@ -154,11 +158,12 @@ final class ExpertRows implements PoolTask {
 
     /// Scratch and products of one thread.
     private static final class Worker {
-        private final Product product = new Product();
+        private final WeightProduct product;
         private final Scratch.Buffer rowBuffer;
         private final Scratch.Buffer widthBuffer;
 
         Worker(Scratch scratch) {
+            product = new WeightProduct(scratch);
             rowBuffer = scratch.buffer();
             widthBuffer = scratch.buffer();
         }
@@ -168,22 +173,28 @@ final class ExpertRows implements PoolTask {
             return 2L * ROWS_PER_CHUNK * Lanes.padded(expert.gate().outFeatures());
         }
 
+        private void reserve(GatedMlpWeights expert) {
+            product.reserve(expert.gate(), ROWS_PER_CHUNK);
+            product.reserve(expert.up(), ROWS_PER_CHUNK);
+            product.reserve(expert.down(), ROWS_PER_CHUNK);
+        }
+
         private void run(GatedMlpWeights expert, long from, int count, long to) {
             int width = Lanes.padded(expert.gate().outFeatures());
             long gate = widthBuffer.floats(widthFloats(expert));
             long up = gate + (long) count * width * 4;
-            product.weights(expert.gate());
-            product.rows(from, expert.gate().inFeatures() * 4L, count);
-            product.into(gate, width * 4L);
-            product.compute();
-            product.weights(expert.up());
-            product.into(up, width * 4L);
-            product.compute();
+            WeightProduct.Rows x = new WeightProduct.Rows(from, expert.gate().inFeatures() * 4L, count);
+            WeightProduct.Rows inner = new WeightProduct.Rows(gate, width * 4L, count);
+            product.renew();
+            product.compute(expert.gate(), x, inner);
+            product.compute(expert.up(), x, new WeightProduct.Rows(up, width * 4L, count));
             Exponential.swiglu(gate, up, count * width);
-            product.weights(expert.down());
-            product.rows(gate, width * 4L, count);
-            product.into(to, Lanes.padded(expert.down().outFeatures()) * 4L);
-            product.compute();
+            for (int row = 0; row < count; row++) {
+                Rotation.rotate(gate + (long) row * width * 4, expert.gate().outFeatures(), expert.rotation());
+            }
+            long outRow = Lanes.padded(expert.down().outFeatures()) * 4L;
+            product.renew();
+            product.compute(expert.down(), inner, new WeightProduct.Rows(to, outRow, count));
         }
     }
 }

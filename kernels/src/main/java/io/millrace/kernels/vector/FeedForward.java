@@ -4,7 +4,8 @@ import io.millrace.kernels.GatedMlpWeights;
 import io.millrace.kernels.pool.KernelPool;
 import io.millrace.kernels.pool.PoolTask;
 
-/// A dense SwiGLU feed-forward over all threads: both up projections, the nonlinearity, the down projection.
+/// A dense SwiGLU feed-forward over all threads: both up projections, the nonlinearity and the
+/// rotation, the down projection.
 final class FeedForward implements PoolTask {
     private static final int INLINE_ELEMENTS = 4096;
 
@@ -12,6 +13,8 @@ final class FeedForward implements PoolTask {
     private final LinearBatch linear;
     private final Scratch.Buffer buffer;
     private int width;
+    private int inner;
+    private int rotation;
     private long gate;
     private long up;
 
@@ -24,6 +27,8 @@ final class FeedForward implements PoolTask {
     void run(GatedMlpWeights weights, long x, int rows, long y) {
         int hidden = weights.down().outFeatures();
         width = Lanes.padded(weights.gate().outFeatures());
+        inner = weights.gate().outFeatures();
+        rotation = weights.rotation();
         gate = buffer.floats(2L * rows * width);
         up = gate + (long) rows * width * 4;
         linear.clear();
@@ -46,5 +51,6 @@ final class FeedForward implements PoolTask {
     public void run(int row, int worker) {
         long at = (long) row * width * 4;
         Exponential.swiglu(gate + at, up + at, width);
+        Rotation.rotate(gate + at, inner, rotation);
     }
 }

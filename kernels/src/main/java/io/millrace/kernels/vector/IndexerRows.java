@@ -2,8 +2,10 @@ package io.millrace.kernels.vector;
 
 import io.millrace.kernels.IndexerProlog;
 import io.millrace.kernels.IndexerWeights;
+import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.PagedRows;
 import io.millrace.kernels.RowBatch;
+import io.millrace.kernels.RowQuantization;
 import io.millrace.kernels.Selection;
 import io.millrace.kernels.pool.KernelPool;
 import io.millrace.kernels.pool.PoolTask;
@@ -18,6 +20,9 @@ import org.jspecify.annotations.Nullable;
 /// of some pages; every score depends on its row and its key alone.
 final class IndexerRows implements PoolTask {
     private static final int PAGES_PER_CHUNK = 16;
+    /// Elements of the longest dot product of codes that is exact in float32.
+    private static final int EXACT = 1024;
+
     private static final int TOKENS = PagedRows.PAGE_TOKENS;
 
     /// Scores held at once, over all rows of a pass.
@@ -46,6 +51,11 @@ final class IndexerRows implements PoolTask {
     }
 
     void run(IndexerProlog prolog, RowBatch rows, Selection chosen) {
+        int dim = prolog.weights().headDim();
+        if (prolog.keys().format() == KvFormat.INT8 && dim > EXACT) {
+            throw new IllegalArgumentException("index head: " + dim + " elements (expected: at most " + EXACT
+                    + " with INT8 keys and the vector provider)");
+        }
         indexer = prolog;
         batch = rows;
         selection = chosen;
@@ -56,7 +66,7 @@ final class IndexerRows implements PoolTask {
             scoredRows = new int[rows.maxRows()];
         }
         for (Worker worker : workers) {
-            worker.reserve(prolog.weights());
+            worker.reserve(prolog.weights(), prolog.keys().format());
         }
         int topK = prolog.weights().topK();
         scored = 0;
@@ -127,22 +137,43 @@ final class IndexerRows implements PoolTask {
         private final Scratch.Buffer queryBuffer;
         private final Scratch.Buffer keyBuffer;
         private final Scratch.Buffer dotBuffer;
+        private final Scratch.Buffer roundedBuffer;
 
         Worker(Scratch scratch) {
             queryBuffer = scratch.buffer();
             keyBuffer = scratch.buffer();
             dotBuffer = scratch.buffer();
+            roundedBuffer = scratch.buffer();
         }
 
-        private void reserve(IndexerWeights w) {
+        private void reserve(IndexerWeights w, KvFormat format) {
             queryBuffer.reserve(queryFloats(w));
             keyBuffer.reserve((long) TOKENS * w.headDim());
             dotBuffer.reserve((long) TOKENS * Lanes.padded(w.heads()));
+            if (format == KvFormat.INT8) {
+                roundedBuffer.reserve(roundedFloats(w));
+            }
+        }
+
+        /// Rounded queries and their weights as they come, head by head.
+        private static long roundedFloats(IndexerWeights w) {
+            return w.heads() * (w.headDim() + 1L);
         }
 
         /// The queries and one row of head weights.
         private static long queryFloats(IndexerWeights w) {
             return (w.headDim() + 1L) * Lanes.padded(w.heads());
+        }
+
+        /// Rounds the query of each head and folds its scale into the head's weight.
+        private static void round(IndexerWeights w, long query, long headWeights) {
+            for (int h = 0; h < w.heads(); h++) {
+                long head = query + (long) h * w.headDim() * 4;
+                float largest = RoundedRows.largest(head, w.headDim());
+                RoundedRows.codes(head, RowQuantization.inverse(largest), w.headDim(), head);
+                long weight = headWeights + h * 4L;
+                Lanes.set(weight, Lanes.get(weight) * RowQuantization.scale(largest));
+            }
         }
 
         private void score(IndexerProlog indexer, RowBatch batch, int row, int from, int end, long scores) {
@@ -153,8 +184,18 @@ final class IndexerRows implements PoolTask {
             long query = queryBuffer.floats(queryFloats(w));
             long headWeights = query + (long) dim * width * 4;
             long queryRow = Lanes.address(indexer.query()) + (long) row * w.heads() * dim * 4;
-            HeadLanes.spread(queryRow, w.heads(), dim, query);
             long weightRow = Lanes.address(indexer.headWeights()) + (long) row * w.heads() * 4;
+            boolean integers = keys.format() == KvFormat.INT8;
+            if (integers) {
+                long copy = roundedBuffer.floats(roundedFloats(w));
+                long weights = copy + (long) w.heads() * dim * 4;
+                Lanes.copy(queryRow, copy, (long) w.heads() * dim * 4);
+                Lanes.copy(weightRow, weights, w.heads() * 4L);
+                round(w, copy, weights);
+                queryRow = copy;
+                weightRow = weights;
+            }
+            HeadLanes.spread(queryRow, w.heads(), dim, query);
             HeadLanes.spread(weightRow, w.heads(), 1, headWeights);
             long tile = keyBuffer.floats((long) TOKENS * dim);
             long dots = dotBuffer.floats((long) TOKENS * width);
@@ -171,8 +212,55 @@ final class IndexerRows implements PoolTask {
                 RowMath.read(keys.format(), pool + keys.rowOffset(batch.pages(row), slot), count * dim, tile);
                 product.rows(tile, dim * 4L, count);
                 product.compute();
-                weigh(dots, headWeights, width, count, scores + (slot - batch.firstSlot()) * 4L);
+                long to = scores + (slot - batch.firstSlot()) * 4L;
+                if (integers) {
+                    long scales = pool + keys.scaleOffset(batch.pages(row), slot);
+                    weighInOrder(dots, headWeights, w.heads(), count, to);
+                    scale(scales, count, to);
+                } else {
+                    weigh(dots, headWeights, width, count, to);
+                }
                 slot += count;
+            }
+        }
+
+        /// As the formula for int8 keys has it: one chain over the heads in order. Four keys at a time hide
+        /// the latency of the chain.
+        private static void weighInOrder(long dots, long headWeights, int heads, int count, long scores) {
+            long step = Lanes.padded(heads) * 4L;
+            for (int key = 0; key < count; key += 4) {
+                long at0 = dots + key * step;
+                long at1 = dots + Math.min(key + 1, count - 1) * step;
+                long at2 = dots + Math.min(key + 2, count - 1) * step;
+                long at3 = dots + Math.min(key + 3, count - 1) * step;
+                float sum0 = 0;
+                float sum1 = 0;
+                float sum2 = 0;
+                float sum3 = 0;
+                for (int h = 0; h < heads; h++) {
+                    float weight = Lanes.get(headWeights + h * 4L);
+                    sum0 = Math.fma(weight, Math.max(0, Lanes.get(at0 + h * 4L)), sum0);
+                    sum1 = Math.fma(weight, Math.max(0, Lanes.get(at1 + h * 4L)), sum1);
+                    sum2 = Math.fma(weight, Math.max(0, Lanes.get(at2 + h * 4L)), sum2);
+                    sum3 = Math.fma(weight, Math.max(0, Lanes.get(at3 + h * 4L)), sum3);
+                }
+                long to = scores + key * 4L;
+                Lanes.set(to, sum0);
+                if (key + 1 < count) {
+                    Lanes.set(to + 4, sum1);
+                }
+                if (key + 2 < count) {
+                    Lanes.set(to + 8, sum2);
+                }
+                if (key + 3 < count) {
+                    Lanes.set(to + 12, sum3);
+                }
+            }
+        }
+
+        private static void scale(long scales, int count, long scores) {
+            for (int key = 0; key < count; key++) {
+                Lanes.set(scores + key * 4L, Lanes.get(scores + key * 4L) * Lanes.get(scales + key * 4L));
             }
         }
 

@@ -1,5 +1,6 @@
 package io.millrace.kernels.vector;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -24,7 +25,7 @@ import jdk.incubator.vector.VectorSpecies;
 final class Lanes {
     static final VectorSpecies<Float> FLOATS = FloatVector.SPECIES_PREFERRED;
     static final VectorSpecies<Integer> INTS = FLOATS.withLanes(int.class);
-    private static final VectorSpecies<Short> SHORTS =
+    static final VectorSpecies<Short> SHORTS =
             VectorSpecies.of(short.class, VectorShape.forBitSize(FLOATS.vectorBitSize() / 2));
 
     /// Floats in a vector.
@@ -35,7 +36,7 @@ final class Lanes {
 
     static final MemorySegment ALL = everything();
     static final ByteOrder ORDER = ByteOrder.LITTLE_ENDIAN;
-    private static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ORDER);
+    static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ORDER);
     private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ORDER);
     private static final VectorShuffle<Float> SWAP8 = butterfly(8);
     private static final VectorShuffle<Float> SWAP4 = butterfly(4);
@@ -47,6 +48,9 @@ final class Lanes {
 
     static final long ACCESS = (1L << 60) - 1;
 
+    /// Address of a vector of zeros.
+    static final long NOTHING = Arena.global().allocate(BYTES, 64).address();
+
     private Lanes() {}
 
     @SuppressWarnings("restricted")
@@ -54,7 +58,8 @@ final class Lanes {
         return MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
     }
 
-    private static VectorShuffle<Float> butterfly(int distance) {
+    /// Exchanges lanes `distance` apart.
+    static VectorShuffle<Float> butterfly(int distance) {
         return VectorShuffle.fromOp(FLOATS, i -> (i ^ distance) % FLOATS.length());
     }
 

@@ -14,14 +14,28 @@ final class LinearBatch implements PoolTask {
     private static final int ROWS_PER_CHUNK = 64;
     private static final int PANELS_PER_TILE = 4;
 
+    /// Activations below which rounding is not worth its hand-off.
+    private static final long INLINE_ELEMENTS = 16_384;
+
+    private static final int ROWS_PER_ROUNDING = 4;
+
     private final Scratch scratch;
+    private final IntegerTiles[] tiles;
+    // A task of its own: in one method, both would exceed the compiler's inlining budget and box vectors.
+    private final PoolTask roundings = this::round;
     private Job[] jobs = new Job[0];
     private int count;
     private int chunks;
     private long work;
+    private int roundingChunks;
+    private long roundingElements;
 
-    LinearBatch(Scratch scratch) {
+    LinearBatch(KernelPool pool, Scratch scratch) {
         this.scratch = scratch;
+        this.tiles = new IntegerTiles[pool.threads()];
+        for (int i = 0; i < tiles.length; i++) {
+            tiles[i] = new IntegerTiles(scratch);
+        }
     }
 
     /// Forgets the products of the last run.
@@ -29,6 +43,8 @@ final class LinearBatch implements PoolTask {
         count = 0;
         chunks = 0;
         work = 0;
+        roundingChunks = 0;
+        roundingElements = 0;
     }
 
     /// Adds `y = x Wᵀ` with contiguous x rows `xRow` bytes apart; y rows are `yRow` bytes apart and may end exactly
@@ -58,12 +74,18 @@ final class LinearBatch implements PoolTask {
         if (count == jobs.length) {
             jobs = Arrays.copyOf(jobs, Math.max(4, 2 * count));
             for (int i = count; i < jobs.length; i++) {
-                jobs[i] = new Job(scratch.buffer());
+                jobs[i] = new Job(scratch.buffer(), new RoundedRows(scratch.buffer()));
             }
         }
-        Job job = jobs[count++];
+        Job job = jobs[count];
         job.product.weights(weights);
-        job.product.rows(x, xRow, rows);
+        job.rounds = false;
+        job.firstRounding = roundingChunks;
+        if (weights.format().isInteger()) {
+            roundRows(job, weights, x, xRow, rows);
+        } else {
+            job.product.rows(x, xRow, rows);
+        }
         long perPanel = (long) Lanes.COUNT * weights.inFeatures() * Math.min(rows, 8);
         long wanted = Math.max(1, CHUNK_WORK / perPanel);
         job.panelsPerChunk = (int) ((wanted + PANELS_PER_TILE - 1) / PANELS_PER_TILE) * PANELS_PER_TILE;
@@ -71,11 +93,38 @@ final class LinearBatch implements PoolTask {
         job.firstChunk = chunks;
         chunks += job.panelBlocks * ((rows + ROWS_PER_CHUNK - 1) / ROWS_PER_CHUNK);
         work += perPanel * job.product.panels() * ((rows + 7) / 8);
+        count++;
         return job;
+    }
+
+    /// Takes rounded rows of an earlier product or plans to round them.
+    private void roundRows(Job job, PackedMatrix weights, long x, long xRow, int rows) {
+        for (IntegerTiles each : tiles) {
+            each.reserve(weights);
+        }
+        for (int i = 0; i < count; i++) {
+            if (jobs[i].rounds && jobs[i].rounded.serves(weights, x, xRow, rows)) {
+                job.rounds = false;
+                job.product.rows(jobs[i].rounded);
+                return;
+            }
+        }
+        job.rounds = true;
+        job.rounded.take(weights, x, xRow, rows);
+        job.product.rows(job.rounded);
+        roundingChunks += (rows + ROWS_PER_ROUNDING - 1) / ROWS_PER_ROUNDING;
+        roundingElements += (long) rows * weights.inFeatures();
     }
 
     /// Computes all products.
     void run(KernelPool pool) {
+        if (roundingElements <= INLINE_ELEMENTS) {
+            for (int chunk = 0; chunk < roundingChunks; chunk++) {
+                round(chunk, 0);
+            }
+        } else {
+            pool.run(roundings, roundingChunks);
+        }
         if (work <= 2 * CHUNK_WORK) {
             for (int chunk = 0; chunk < chunks; chunk++) {
                 run(chunk, 0);
@@ -97,12 +146,25 @@ final class LinearBatch implements PoolTask {
                 high = middle - 1;
             }
         }
-        jobs[low].run(chunk - jobs[low].firstChunk);
+        jobs[low].run(chunk - jobs[low].firstChunk, tiles[worker]);
+    }
+
+    private void round(int chunk, int worker) {
+        int at = count - 1;
+        while (!jobs[at].rounds || jobs[at].firstRounding > chunk) {
+            at--;
+        }
+        RoundedRows rounded = jobs[at].rounded;
+        int from = (chunk - jobs[at].firstRounding) * ROWS_PER_ROUNDING;
+        rounded.round(from, Math.min(from + ROWS_PER_ROUNDING, rounded.rows()));
     }
 
     private static final class Job {
         private final Product product = new Product();
         private final Scratch.Buffer padded;
+        private final RoundedRows rounded;
+        private boolean rounds;
+        private int firstRounding;
         private int panelsPerChunk;
         private int panelBlocks;
         private int firstChunk;
@@ -110,16 +172,17 @@ final class LinearBatch implements PoolTask {
         private long y;
         private long yRow;
 
-        Job(Scratch.Buffer padded) {
+        Job(Scratch.Buffer padded, RoundedRows rounded) {
             this.padded = padded;
+            this.rounded = rounded;
         }
 
-        private void run(int chunk) {
+        private void run(int chunk, IntegerTiles tiles) {
             int rowFrom = chunk / panelBlocks * ROWS_PER_CHUNK;
             int rowEnd = Math.min(rowFrom + ROWS_PER_CHUNK, product.rows);
             int panelFrom = chunk % panelBlocks * panelsPerChunk;
             int panelEnd = Math.min(panelFrom + panelsPerChunk, product.panels());
-            product.compute(rowFrom, rowEnd, panelFrom, panelEnd);
+            tiles.compute(product, rowFrom, rowEnd, panelFrom, panelEnd);
             if (copies) {
                 long at = (long) panelFrom * Lanes.BYTES;
                 long bytes = Math.min(panelEnd * Lanes.COUNT, product.outputs) * 4L - at;

@@ -151,11 +151,11 @@ final class RowMath {
                     Lanes.setShort(to + i * 2L, Bfloat16.round(Lanes.get(x + i * 4L)));
                 }
             }
-            case INT8 -> throw noInt8();
+            case INT8 -> CodeRows.write(rows, pages, slot, x);
         }
     }
 
-    /// Reads `count` cached elements as floats.
+    /// Reads `count` cached elements as floats; codes without their scales.
     static void read(KvFormat format, long from, int count, long y) {
         switch (format) {
             case F32 -> Lanes.copy(from, y, count * 4L);
@@ -168,11 +168,7 @@ final class RowMath {
                     Lanes.set(y + i * 4L, Bfloat16.widen(Lanes.getShort(from + i * 2L)));
                 }
             }
-            case INT8 -> throw noInt8();
+            case INT8 -> CodeRows.codes(from, count, y);
         }
-    }
-
-    private static IllegalArgumentException noInt8() {
-        return new IllegalArgumentException("cached rows: INT8 (expected: F32 or BF16 with the vector provider)");
     }
 }

@@ -4,6 +4,7 @@ import io.millrace.kernels.AttentionRows;
 import io.millrace.kernels.GatedMlpWeights;
 import io.millrace.kernels.Hadamard;
 import io.millrace.kernels.IndexerProlog;
+import io.millrace.kernels.IntegerPanels;
 import io.millrace.kernels.Kernels;
 import io.millrace.kernels.MatrixView;
 import io.millrace.kernels.MlaWeights;
@@ -18,7 +19,6 @@ import io.millrace.kernels.WeightSource;
 import io.millrace.kernels.pool.KernelPool;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.lang.ref.Reference;
 import org.jspecify.annotations.Nullable;
 
@@ -45,7 +45,7 @@ public final class VectorKernels implements Kernels {
     /// @param threads  threads that compute, the caller's included
     public VectorKernels(int threads) {
         pool = new KernelPool(threads);
-        linear = new LinearBatch(scratch);
+        linear = new LinearBatch(pool, scratch);
         elements = new ElementRows(pool);
         prolog = new PrologRows(pool, linear, scratch);
         indexer = new IndexerRows(pool, scratch);
@@ -78,9 +78,11 @@ public final class VectorKernels implements Kernels {
     public PackedMatrix pack(WeightSource matrix, Arena arena) {
         return switch (matrix) {
             case MatrixView floats -> PanelLayout.pack(floats, arena);
-            case QuantizedMatrix codes ->
-                throw new IllegalArgumentException(
-                        "weights: " + codes.format() + " (expected: F32 or BF16 with the vector provider)");
+            case QuantizedMatrix codes -> {
+                PackedMatrix packed = IntegerPanels.pack(codes, arena);
+                RoundedRows.check(packed);
+                yield packed;
+            }
         };
     }
 
@@ -88,14 +90,12 @@ public final class VectorKernels implements Kernels {
     public void hadamard(MemorySegment x, int block, MemorySegment scale, int rows, MemorySegment y) {
         int width = OperatorArguments.normWidth(x, scale, rows, y);
         Hadamard.check(block, width);
-        float[] row = new float[width];
-        for (int r = 0; r < rows; r++) {
-            MemorySegment.copy(x, ValueLayout.JAVA_FLOAT_UNALIGNED, (long) r * width * 4, row, 0, width);
-            Hadamard.rotate(row, 0, width, block);
-            for (int i = 0; i < width; i++) {
-                row[i] *= scale.get(ValueLayout.JAVA_FLOAT_UNALIGNED, i * 4L);
-            }
-            MemorySegment.copy(row, 0, y, ValueLayout.JAVA_FLOAT_UNALIGNED, (long) r * width * 4, width);
+        try {
+            elements.into(Lanes.address(y)).rotate(Lanes.address(x), block, Lanes.address(scale), width, rows);
+        } finally {
+            Reference.reachabilityFence(x);
+            Reference.reachabilityFence(scale);
+            Reference.reachabilityFence(y);
         }
     }
 

@@ -22,6 +22,7 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class AttentionTest {
@@ -216,10 +217,11 @@ class AttentionTest {
         assertSameRun(parts, whole);
     }
 
-    @Test
-    void stopsAllocatingAfterTheFirstStep() {
-        LayerCase layer = layer(LayerCase.mini(), QuantFormat.BF16);
-        StepCase step = step(layer, KvFormat.BF16, 0, new int[] {300}, new int[] {8});
+    @ParameterizedTest
+    @CsvSource({"BF16, BF16", "W8A8, INT8", "W4A8, INT8"})
+    void stopsAllocatingAfterTheFirstStep(QuantFormat format, KvFormat kv) {
+        LayerCase layer = layer(LayerCase.mini(), format);
+        StepCase step = step(layer, kv, 0, new int[] {300}, new int[] {8});
         MemorySegment x = random.floats(8L * 256, 1);
         LayerRun run = new LayerRun(vector, layer, step, MlaForm.ABSORBED, 32);
         run.run(x, 0, 8);
@@ -231,11 +233,17 @@ class AttentionTest {
         assertThat(vector.scratchAllocations()).isEqualTo(afterWarmUp);
     }
 
+    /// Integers need a worker's widened weights and rounded index queries; besides, its rounded queries in
+    /// the absorbed form, and rounded latents with widened weights in the naive one.
     @ParameterizedTest
-    @EnumSource(MlaForm.class)
-    void sizesTheScratchOfEveryWorkerBeforeItsFirstChunk(MlaForm form) {
-        LayerCase layer = layer(LayerCase.mini(), QuantFormat.BF16);
-        StepCase step = step(layer, KvFormat.BF16, 0, new int[] {300}, new int[] {8});
+    @CsvSource({
+        "BF16, BF16, ABSORBED, 7", "BF16, BF16, NAIVE, 8",
+        "W8A8, INT8, ABSORBED, 10", "W8A8, INT8, NAIVE, 12"
+    })
+    void sizesTheScratchOfEveryWorkerBeforeItsFirstChunk(
+            QuantFormat format, KvFormat kv, MlaForm form, int buffersOfAWorker) {
+        LayerCase layer = layer(LayerCase.mini(), format);
+        StepCase step = step(layer, kv, 0, new int[] {300}, new int[] {8});
         MemorySegment x = random.floats(8L * 256, 1);
         long[] allocations = new long[4];
         for (int threads = 1; threads < 4; threads++) {
@@ -245,10 +253,6 @@ class AttentionTest {
                 allocations[threads] = kernels.scratchAllocations();
             }
         }
-        int buffersOfAWorker = switch (form) {
-            case ABSORBED -> 7;
-            case NAIVE -> 8;
-        };
         assertThat(allocations[2] - allocations[1]).isEqualTo(buffersOfAWorker);
         assertThat(allocations[3] - allocations[2]).isEqualTo(buffersOfAWorker);
     }
