@@ -6,14 +6,11 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import io.millrace.kernels.MatrixView;
 import io.millrace.kernels.QuantFormat;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /// The token embedding `[vocabSize, hiddenSize]`, kept in the checkpoint's number format and widened
 /// row by row.
 final class Embedding {
-    private static final int ALIGNMENT = 64;
-
     private final QuantFormat format;
     private final MemorySegment data;
     private final int vocabSize;
@@ -26,17 +23,13 @@ final class Embedding {
         this.width = width;
     }
 
-    /// Copies a row-major matrix into `arena`.
-    static Embedding copyOf(MatrixView matrix, Arena arena) {
-        if (matrix.columnStride() != 1 || matrix.rowStride() != matrix.columns()) {
+    /// Looks up in a row-major matrix whose memory is borrowed.
+    static Embedding of(MatrixView matrix) {
+        if (matrix.columnStride() != 1 || matrix.rowStride() != matrix.columns() || matrix.offset() != 0) {
             throw new IllegalArgumentException("embedding strides: " + matrix.rowStride() + ", " + matrix.columnStride()
                     + " (expected: " + matrix.columns() + ", 1)");
         }
-        int elementBytes = matrix.format().elementBytes();
-        long bytes = (long) matrix.rows() * matrix.columns() * elementBytes;
-        MemorySegment copy = arena.allocate(bytes, ALIGNMENT);
-        MemorySegment.copy(matrix.data(), matrix.offset() * elementBytes, copy, 0, bytes);
-        return new Embedding(matrix.format(), copy, matrix.rows(), matrix.columns());
+        return new Embedding(matrix.format(), matrix.data(), matrix.rows(), matrix.columns());
     }
 
     /// Writes the embedding of a token as float32.

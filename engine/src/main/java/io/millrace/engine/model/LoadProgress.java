@@ -1,13 +1,13 @@
 package io.millrace.engine.model;
 
-/// Told how loading goes, on the loading thread.
+/// Told how packing goes, on the loading thread. A model whose pack is there already says nothing.
 @FunctionalInterface
 public interface LoadProgress {
     /// Tells nobody.
     LoadProgress SILENT = (what, done, total) -> {};
 
     /// @param what   the part just packed, e.g. `layer 3`
-    /// @param done   parts packed so far
-    /// @param total  all parts
+    /// @param done   tensors packed so far
+    /// @param total  all tensors
     void packed(String what, int done, int total);
 }

@@ -1,22 +1,24 @@
 package io.millrace.engine.model;
 
-import io.millrace.engine.checkpoint.Checkpoint;
 import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.checkpoint.WeightRotation;
 import io.millrace.engine.kv.KvLayout;
+import io.millrace.engine.pack.PackedWeights;
 import io.millrace.engine.settings.EngineSettings;
+import io.millrace.engine.settings.KernelSettings;
 import io.millrace.kernels.Kernels;
 import io.millrace.kernels.MlaForm;
 import io.millrace.kernels.provider.KernelProviders;
 import io.millrace.kernels.provider.SelectedKernels;
-import java.lang.foreign.Arena;
 import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/// A model ready to compute: packed weights in one arena, the kernels that packed them, and what
-/// identifies its results. Several [Transformer]s of one JVM share it and step one at a time through
-/// its [StepGate].
+/// A model ready to compute: packed weights, mapped from a file or in memory, the kernels that read them,
+/// and what identifies its results. Several [Transformer]s of one JVM share it and step one at a time
+/// through its [StepGate].
 public final class LoadedModel implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LoadedModel.class);
     private static final String NUMERICS_VERSION = "millrace-numerics-1";
@@ -25,65 +27,72 @@ public final class LoadedModel implements AutoCloseable {
     private final EngineSettings settings;
     private final Kernels kernels;
     private final KvLayout layout;
+    private final PackedWeights packed;
     private final ModelWeights weights;
-    private final byte[] weightsDigest;
     private final StepGate gate = new StepGate();
-    private final Arena arena;
     private boolean closed;
 
     private LoadedModel(
-            Checkpoint checkpoint, EngineSettings settings, Kernels kernels, ModelWeights weights, Arena arena) {
-        this.config = checkpoint.config();
-        this.weightsDigest = checkpoint.weightsDigest();
+            ModelConfig config, EngineSettings settings, Kernels kernels, PackedWeights packed, ModelWeights weights) {
+        this.config = config;
         this.settings = settings;
         this.kernels = kernels;
+        this.packed = packed;
         this.weights = weights;
-        this.arena = arena;
         this.layout = KvLayout.of(config, settings.kv().format());
     }
 
-    /// Reads and packs a checkpoint; afterwards its files are closed.
+    /// Takes the packed weights of a model folder; where there are none yet, its checkpoint is read and
+    /// packed first and its files are closed again.
     ///
-    /// @param directory  a model folder in Hugging Face layout
-    /// @param settings   provider, threads, sparse attention, KV format
-    /// @param progress   told after each packed part
+    /// @param directory  a model folder in Hugging Face layout, or one with `config.json` and a pack of
+    ///                   its own ([ModelPack#FILE_NAME])
+    /// @param settings   provider, threads, sparse attention, KV format, profile, folder of packs
+    /// @param progress   told how packing goes; not at all if there is nothing to pack
     /// @throws io.millrace.engine.error.MillraceException `INVALID_CHECKPOINT` if the folder is not a
     ///     sound checkpoint
-    /// @throws IllegalArgumentException if the kernel provider is unknown or unavailable
-    @SuppressWarnings("MustBeClosedChecker") // the arena is the model's and closes with it
+    /// @throws IllegalArgumentException if the kernel provider is unknown or unavailable, or the
+    /// configured folder of packs cannot be used
     public static LoadedModel load(Path directory, EngineSettings settings, LoadProgress progress) {
-        Arena arena = Arena.ofShared();
-        Kernels kernels = null;
+        ModelConfig config = ModelConfig.read(directory);
+        Kernels kernels = open(settings.kernels());
+        PackedWeights packed = null;
         boolean loaded = false;
-        try (Checkpoint checkpoint = Checkpoint.open(directory)) {
-            kernels = open(settings);
-            int topK = settings.dsa().topKOverride().orElse(checkpoint.config().indexTopK());
+        try {
+            packed = new ModelPack(directory, config, kernels, settings).obtain(progress);
+            int topK = settings.dsa().topKOverride().orElse(config.indexTopK());
             // Dense attention still computes and stores index keys; the indexer then selects nothing.
-            int indexerTopK = topK == 0 ? checkpoint.config().indexTopK() : topK;
+            int indexerTopK = topK == 0 ? config.indexTopK() : topK;
             ModelWeights weights = new WeightLoader(
-                            checkpoint, kernels, settings.kernels().mlaForm(), indexerTopK, arena)
-                    .load(progress);
-            LoadedModel model = new LoadedModel(checkpoint, settings, kernels, weights, arena);
+                            config, packed.profile(), settings.kernels().mlaForm(), indexerTopK, packed)
+                    .load();
+            LoadedModel model = new LoadedModel(config, settings, kernels, packed, weights);
             loaded = true;
-            LOG.info("loaded {}: numerics {}, layout {}", directory, model.numericsId(), model.layout.layoutId());
+            LOG.info(
+                    "loaded {} from {}: numerics {}, layout {}",
+                    directory,
+                    packed.file().map(Path::toString).orElse("its checkpoint"),
+                    model.numericsId(),
+                    model.layout.layoutId());
             return model;
         } finally {
             if (!loaded) {
-                if (kernels != null) {
-                    kernels.close();
+                kernels.close();
+                if (packed != null) {
+                    packed.close();
                 }
-                arena.close();
             }
         }
     }
 
-    private static Kernels open(EngineSettings settings) {
-        int threads = settings.kernels().threads();
-        SelectedKernels selected = KernelProviders.select(
-                settings.kernels().provider(),
-                threads == 0 ? Runtime.getRuntime().availableProcessors() : threads);
+    static Kernels open(KernelSettings settings) {
+        SelectedKernels selected = KernelProviders.select(settings.provider(), threads(settings));
         LOG.info("kernels {}{}", selected.kernels().name(), selected.declinedText());
         return selected.kernels();
+    }
+
+    static int threads(KernelSettings settings) {
+        return settings.threads() == 0 ? Runtime.getRuntime().availableProcessors() : settings.threads();
     }
 
     public ModelConfig config() {
@@ -106,7 +115,7 @@ public final class LoadedModel implements AutoCloseable {
 
     /// SHA-256 of the checkpoint, 32 bytes.
     public byte[] weightsDigest() {
-        return weightsDigest.clone();
+        return packed.weightsDigest();
     }
 
     /// Names everything besides weights and layout that decides the bytes of a page: profile and rotation
@@ -125,8 +134,18 @@ public final class LoadedModel implements AutoCloseable {
             case ABSORBED -> "absorbed";
             case NAIVE -> "naive";
         };
-        return NUMERICS_VERSION + ";profile=" + settings.weights().profile().id() + ";rotation=" + rotation + ";kv="
-                + format + ";dsa=" + dsa + ";mla=" + form + ";kernels=" + kernels.numericsId();
+        return NUMERICS_VERSION + ";profile=" + packed.profile().id() + ";rotation=" + rotation + ";kv=" + format
+                + ";dsa=" + dsa + ";mla=" + form + ";kernels=" + kernels.numericsId();
+    }
+
+    /// Packed bytes of each tensor of the checkpoint, by its name there.
+    public Map<String, Long> tensorBytes() {
+        return packed.tensorBytes();
+    }
+
+    /// The pack that is mapped; empty if the weights are in memory.
+    public Optional<Path> packFile() {
+        return packed.file();
     }
 
     /// One engine step at a time in this JVM.
@@ -152,7 +171,7 @@ public final class LoadedModel implements AutoCloseable {
         if (!closed) {
             closed = true;
             kernels.close();
-            arena.close();
+            packed.close();
         }
     }
 }

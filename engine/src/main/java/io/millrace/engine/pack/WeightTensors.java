@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
 
 /// Where the weights of a model come from: a checkpoint, or a generator. Asked by several threads at
 /// once, for each tensor once; nothing it returns is used after the arena given to it is closed.
-public interface WeightTensors {
+public interface WeightTensors extends AutoCloseable {
     /// A matrix, of exactly the asked shape. Floats are rounded to the wanted format by the caller; a
     /// source that has integers of its own returns them, and they must have the wanted format then.
     ///
@@ -20,4 +20,8 @@ public interface WeightTensors {
     /// 32 bytes that identify the weights; equal digests mean equal weights. May read all of them; called
     /// once for each pack.
     byte[] digest();
+
+    /// Releases what it holds. Idempotent.
+    @Override
+    default void close() {}
 }

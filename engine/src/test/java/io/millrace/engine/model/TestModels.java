@@ -1,5 +1,6 @@
 package io.millrace.engine.model;
 
+import io.millrace.engine.profile.WeightProfile;
 import io.millrace.engine.settings.DsaSettings;
 import io.millrace.engine.settings.EngineSettings;
 import io.millrace.engine.settings.KernelSettings;
@@ -32,30 +33,36 @@ public final class TestModels {
     /// @param form      form of attention
     /// @param format    KV format
     /// @param topK      sparse attention, 0 for dense, null for the model's own
+    /// @param profile   number formats of the weights
     public record Options(
             String provider,
             int threads,
             MlaForm form,
             KvFormat format,
-            @Nullable Integer topK) {
+            @Nullable Integer topK,
+            WeightProfile profile) {
         public static Options of(String provider) {
-            return new Options(provider, 2, MlaForm.ABSORBED, KvFormat.F32, null);
+            return new Options(provider, 2, MlaForm.ABSORBED, KvFormat.F32, null, WeightProfile.CHECKPOINT);
         }
 
         public Options with(KvFormat changed) {
-            return new Options(provider, threads, form, changed, topK);
+            return new Options(provider, threads, form, changed, topK, profile);
         }
 
         public Options with(MlaForm changed) {
-            return new Options(provider, threads, changed, format, topK);
+            return new Options(provider, threads, changed, format, topK, profile);
+        }
+
+        public Options with(WeightProfile changed) {
+            return new Options(provider, threads, form, format, topK, changed);
         }
 
         public Options withThreads(int changed) {
-            return new Options(provider, changed, form, format, topK);
+            return new Options(provider, changed, form, format, topK, profile);
         }
 
         public Options withTopK(int changed) {
-            return new Options(provider, threads, form, format, changed);
+            return new Options(provider, threads, form, format, changed, profile);
         }
     }
 
@@ -76,7 +83,7 @@ public final class TestModels {
                 new KernelSettings(options.provider, options.threads, options.form),
                 new DsaSettings(options.topK),
                 new KvSettings(options.format, null),
-                WeightsSettings.defaults());
+                new WeightsSettings(0, options.profile, WeightsSettings.OFF));
         return LoadedModel.load(directory(name), settings, LoadProgress.SILENT);
     }
 }

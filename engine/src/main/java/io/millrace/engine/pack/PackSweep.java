@@ -1,0 +1,63 @@
+package io.millrace.engine.pack;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/// Removes what is of no use from a folder of packs: files that killed writers left, and packs of model
+/// folders that are gone.
+final class PackSweep {
+    private static final Logger LOG = LoggerFactory.getLogger(PackSweep.class);
+
+    private PackSweep() {}
+
+    /// @param suffix  of the names of packs
+    static void run(Path folder, String suffix) throws IOException {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
+            for (Path file : files) {
+                String name = String.valueOf(file.getFileName());
+                if (PackWriter.isForeignTemporary(name)) {
+                    removeAbandoned(file);
+                } else if (name.endsWith(suffix)) {
+                    removeOrphan(file);
+                }
+            }
+        }
+    }
+
+    private static void removeAbandoned(Path file) {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
+                FileLock lock = channel.tryLock()) {
+            if (lock != null) {
+                Files.delete(file);
+                LOG.info("removed {}, left by a start that was killed", file);
+            }
+        } catch (IOException e) {
+            LOG.debug("{} stays: {}", file, e.toString());
+        }
+    }
+
+    private static void removeOrphan(Path file) {
+        String source;
+        try (PackFile pack = PackFile.open(file)) {
+            source = pack.index().sourceFolder();
+        } catch (IOException e) {
+            LOG.debug("{} stays until it is made anew: {}", file, e.toString());
+            return;
+        }
+        try {
+            if (!source.isEmpty() && Files.notExists(Path.of(source))) {
+                Files.delete(file);
+                LOG.info("removed {}: {} is gone", file, source);
+            }
+        } catch (IOException e) {
+            LOG.debug("{} stays: {}", file, e.toString());
+        }
+    }
+}
