@@ -1,5 +1,6 @@
 package io.millrace.engine.model;
 
+import io.millrace.engine.checkpoint.Checkpoint;
 import io.millrace.engine.checkpoint.CheckpointIdentity;
 import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.error.ErrorCode;
@@ -63,6 +64,30 @@ public final class ModelPack {
         return file;
     }
 
+    /// Looks at everything of a model folder but the weights themselves: its configuration, and the headers
+    /// of its checkpoint or of its own pack.
+    ///
+    /// @throws MillraceException `INVALID_CHECKPOINT`, naming the file that is not sound
+    public static ModelConfig inspect(Path directory) {
+        if (!Files.exists(directory.resolve(FILE_NAME))) {
+            try (Checkpoint checkpoint = Checkpoint.open(directory)) {
+                return checkpoint.config();
+            }
+        }
+        ModelConfig config = ModelConfig.read(directory);
+        requireNoTensors(directory);
+        PackCache.profileOf(directory.resolve(FILE_NAME));
+        return config;
+    }
+
+    private static void requireNoTensors(Path directory) {
+        if (CheckpointIdentity.hasTensors(directory)) {
+            throw new MillraceException(
+                    ErrorCode.INVALID_CHECKPOINT,
+                    directory + ": " + FILE_NAME + " beside safetensors files (expected: only one of the two)");
+        }
+    }
+
     /// Everything a model of that configuration asks for.
     public static PackPlan plan(ModelConfig config, WeightProfile profile, MlaForm form) {
         PlanRecorder recorder = new PlanRecorder();
@@ -99,11 +124,7 @@ public final class ModelPack {
     }
 
     private PackedWeights own(Path file) {
-        if (CheckpointIdentity.hasTensors(directory)) {
-            throw new MillraceException(
-                    ErrorCode.INVALID_CHECKPOINT,
-                    directory + ": " + FILE_NAME + " beside safetensors files (expected: only one of the two)");
-        }
+        requireNoTensors(directory);
         WeightProfile wanted = settings.weights().profile();
         WeightProfile found = PackCache.profileOf(file);
         if (wanted != WeightProfile.CHECKPOINT && wanted != found) {

@@ -1,10 +1,10 @@
 package io.millrace.standalone.doctor;
 
 import io.millrace.engine.chat.ChatTemplate;
-import io.millrace.engine.checkpoint.Checkpoint;
 import io.millrace.engine.checkpoint.GenerationDefaults;
 import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.model.ModelPack;
 import io.millrace.engine.tokenizer.Tokenizer;
 import io.millrace.kernels.provider.KernelProviders;
 import io.millrace.kernels.provider.SelectedKernels;
@@ -103,9 +103,9 @@ public final class Doctor {
     }
 
     private Finding model(Path model) {
-        try (Checkpoint checkpoint = Checkpoint.open(model)) {
+        try {
+            ModelConfig config = ModelPack.inspect(model);
             GenerationDefaults.read(model);
-            ModelConfig config = checkpoint.config();
             return Finding.ok(
                     "model",
                     "%s: %s with %d layers, vocabulary of %d, context of %d tokens."

@@ -1,9 +1,9 @@
 package io.millrace.standalone.suite;
 
-import io.millrace.engine.checkpoint.Checkpoint;
 import io.millrace.engine.checkpoint.GenerationDefaults;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.model.ModelPack;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -38,11 +38,14 @@ public final class ModelFolder {
         if (!missing.isEmpty()) {
             throw invalid(folder, "has no " + String.join(", no ", missing));
         }
-        Checkpoint.open(folder).close();
+        ModelPack.inspect(folder);
         GenerationDefaults.read(folder);
     }
 
     private static boolean hasWeights(Path folder) {
+        if (Files.exists(folder.resolve(ModelPack.FILE_NAME))) {
+            return true;
+        }
         try (Stream<Path> files = Files.list(folder)) {
             return files.anyMatch(file -> file.toString().endsWith(".safetensors"));
         } catch (IOException e) {
