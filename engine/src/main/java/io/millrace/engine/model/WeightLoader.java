@@ -69,7 +69,8 @@ final class WeightLoader {
     private LayerWeights layer(int number) {
         String prefix = "model.layers." + number + ".";
         FeedForward feedForward = config.isDense(number)
-                ? new FeedForward.Dense(mlp(prefix + "mlp.", config.intermediateSize(), block(WeightRotation::denseBlock)))
+                ? new FeedForward.Dense(
+                        mlp(prefix + "mlp.", config.intermediateSize(), block(WeightRotation::denseBlock)))
                 : new FeedForward.Experts(experts(prefix + "mlp."));
         return new LayerWeights(
                 attention(prefix),

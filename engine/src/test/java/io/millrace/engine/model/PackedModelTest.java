@@ -110,8 +110,7 @@ class PackedModelTest {
         damaged.add(java.util.Arrays.copyOf(sound, sound.length + 1));
         damaged.add("not a pack at all".repeat(1000).getBytes(java.nio.charset.StandardCharsets.UTF_8));
         // magic, version, checksum of the header; content; index
-        for (int at :
-                new int[] {0, 8, 44, 5000, sound.length / 2, sound.length - 9}) {
+        for (int at : new int[] {0, 8, 44, 5000, sound.length / 2, sound.length - 9}) {
             byte[] flipped = sound.clone();
             flipped[at] ^= 0x10;
             damaged.add(flipped);
