@@ -55,6 +55,7 @@ class DecodeConfiguration {
     EngineLoop engineLoop(LoadedModel model, DecodeSettings settings, MeterRegistry meters) {
         EngineLoop loop = new EngineLoop(model, settings.loop(), EngineRole.DECODE);
         EngineMeters.bind(loop, meters);
+        EngineMeters.kernels(model.kernelChecks(), meters);
         return loop;
     }
 

@@ -2,6 +2,8 @@ package io.millrace.kernels;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// The fused operators of the model. Activations are float32, row-major, little-endian, in native
@@ -20,6 +22,14 @@ public interface Kernels extends AutoCloseable {
 
     /// Identifies the rounding behaviour: two instances with the same id compute the same bytes.
     String numericsId();
+
+    /// Warms up what weights of some formats need and times it, kernel by kernel, to be called once before
+    /// the first step. Empty for a provider whose speed does not depend on luck.
+    ///
+    /// @param formats  formats of the weights in use
+    default List<KernelCheck> check(Set<QuantFormat> formats) {
+        return List.of();
+    }
 
     /// Packs a weight matrix: floats into this provider's layout, integers into [IntegerPanels]. The
     /// result's memory, one segment, comes from `arena`. Unlike the operators it may be called by several

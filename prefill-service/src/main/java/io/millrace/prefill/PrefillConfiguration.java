@@ -53,6 +53,7 @@ class PrefillConfiguration {
     EngineLoop engineLoop(LoadedModel model, PrefillSettings settings, MeterRegistry meters) {
         EngineLoop loop = new EngineLoop(model, settings.loop(), EngineRole.PREFILL);
         EngineMeters.bind(loop, meters);
+        EngineMeters.kernels(model.kernelChecks(), meters);
         return loop;
     }
 

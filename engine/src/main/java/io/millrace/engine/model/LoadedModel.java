@@ -6,11 +6,13 @@ import io.millrace.engine.kv.KvLayout;
 import io.millrace.engine.pack.PackedWeights;
 import io.millrace.engine.settings.EngineSettings;
 import io.millrace.engine.settings.KernelSettings;
+import io.millrace.kernels.KernelCheck;
 import io.millrace.kernels.Kernels;
 import io.millrace.kernels.MlaForm;
 import io.millrace.kernels.provider.KernelProviders;
 import io.millrace.kernels.provider.SelectedKernels;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.slf4j.Logger;
@@ -30,6 +32,7 @@ public final class LoadedModel implements AutoCloseable {
     private final PackedWeights packed;
     private final ModelWeights weights;
     private final StepGate gate = new StepGate();
+    private List<KernelCheck> kernelChecks = List.of();
     private boolean closed;
 
     private LoadedModel(
@@ -67,6 +70,7 @@ public final class LoadedModel implements AutoCloseable {
                             config, packed.profile(), settings.kernels().mlaForm(), indexerTopK, packed)
                     .load();
             LoadedModel model = new LoadedModel(config, settings, kernels, packed, weights);
+            model.kernelChecks = KernelChecks.run(kernels, weights);
             loaded = true;
             LOG.info(
                     "loaded {} from {}: numerics {}, layout {}",
@@ -106,6 +110,11 @@ public final class LoadedModel implements AutoCloseable {
     /// The kernels. Whoever calls them holds a turn of [#gate()].
     public Kernels kernels() {
         return kernels;
+    }
+
+    /// What the kernels' self-check found when the model was loaded.
+    public List<KernelCheck> kernelChecks() {
+        return kernelChecks;
     }
 
     /// Layout of the KV pages.

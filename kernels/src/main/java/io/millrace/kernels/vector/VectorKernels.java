@@ -5,12 +5,14 @@ import io.millrace.kernels.GatedMlpWeights;
 import io.millrace.kernels.Hadamard;
 import io.millrace.kernels.IndexerProlog;
 import io.millrace.kernels.IntegerPanels;
+import io.millrace.kernels.KernelCheck;
 import io.millrace.kernels.Kernels;
 import io.millrace.kernels.MatrixView;
 import io.millrace.kernels.MlaWeights;
 import io.millrace.kernels.MoeWeights;
 import io.millrace.kernels.OperatorArguments;
 import io.millrace.kernels.PackedMatrix;
+import io.millrace.kernels.QuantFormat;
 import io.millrace.kernels.QuantizedMatrix;
 import io.millrace.kernels.RopeRows;
 import io.millrace.kernels.RowBatch;
@@ -20,6 +22,8 @@ import io.millrace.kernels.pool.KernelPool;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// Kernels in SIMD lanes, for any CPU the JVM supports.
@@ -57,6 +61,14 @@ public final class VectorKernels implements Kernels {
     /// Starts the threads; without it everything runs on the caller. Idempotent.
     public void start() {
         pool.start();
+    }
+
+    /// On an unlucky launch the compiler leaves a kernel boxing its vectors, and nothing but a clock shows it.
+    @Override
+    public List<KernelCheck> check(Set<QuantFormat> formats) {
+        try (KernelProbes probes = new KernelProbes()) {
+            return new SelfCheck(System::nanoTime).run(probes.of(formats));
+        }
     }
 
     @Override

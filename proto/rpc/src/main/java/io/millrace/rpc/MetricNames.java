@@ -29,6 +29,9 @@ public final class MetricNames {
     /// Tokens computed again after a preemption.
     public static final String TOKENS_RECOMPUTED = "millrace_tokens_recomputed";
 
+    /// Speed of a kernel in the self-check at start, over its floor: below 1 is slow. Tag `kernel`.
+    public static final String KERNEL_SELF_CHECK = "millrace_kernel_selfcheck";
+
     // Request times (histograms, seconds) and sizes (histograms, tokens).
     public static final String TIME_TO_FIRST_TOKEN = "vllm:time_to_first_token_seconds";
     public static final String INTER_TOKEN_LATENCY = "vllm:inter_token_latency_seconds";

@@ -6,6 +6,8 @@ import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.model.ModelPack;
 import io.millrace.engine.tokenizer.Tokenizer;
+import io.millrace.kernels.KernelCheck;
+import io.millrace.kernels.QuantFormat;
 import io.millrace.kernels.provider.KernelProviders;
 import io.millrace.kernels.provider.SelectedKernels;
 import java.io.IOException;
@@ -14,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 
 /// Examines everything a start of Millrace needs. Nothing is left changed, no check stops the others.
@@ -95,11 +98,28 @@ public final class Doctor {
         try {
             SelectedKernels selected = KernelProviders.select(provider, surroundings.processors());
             String chosen = selected.kernels().name();
+            List<KernelCheck> checks = selected.kernels().check(EnumSet.allOf(QuantFormat.class));
             selected.kernels().close();
-            return Finding.ok("kernels", "Provider " + chosen + selected.declinedText() + ".");
+            return speed("Provider " + chosen + selected.declinedText(), checks);
         } catch (IllegalArgumentException e) {
             return Finding.fail("kernels", sentence(e));
         }
+    }
+
+    static Finding speed(String provider, List<KernelCheck> checks) {
+        List<KernelCheck> slow = checks.stream()
+                .filter(check -> check.verdict() == KernelCheck.Verdict.BELOW_FLOOR)
+                .toList();
+        if (!slow.isEmpty()) {
+            return Finding.fail(
+                    "kernels",
+                    provider + "; slow in this process (billions of multiply-adds a second): " + slow
+                            + "; the next start may be luckier.");
+        }
+        return Finding.ok(
+                "kernels",
+                provider
+                        + (checks.isEmpty() ? "." : "; " + checks.size() + " kernels are compiled as they should be."));
     }
 
     private Finding model(Path model) {

@@ -2,6 +2,7 @@ package io.millrace.standalone.doctor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.millrace.kernels.KernelCheck;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -79,6 +80,19 @@ class DoctorTest {
     void aKernelProviderThatDeclinesShows() {
         expectOnly("kernels", "(expected: auto", Machine.sound(folder), "abacus", port);
         expectOnly("kernels", "ascend", Machine.sound(folder), "ascend", port);
+    }
+
+    @Test
+    void aKernelBelowItsFloorShows() {
+        KernelCheck sound = new KernelCheck("f32-rows", 20, 4, KernelCheck.Verdict.AT_SPEED);
+        KernelCheck slow = new KernelCheck("int8-rows", 0.5, 2, KernelCheck.Verdict.BELOW_FLOOR);
+        assertThat(Doctor.speed("Provider vector", List.of(sound)).line())
+                .isEqualTo("ok    kernels    Provider vector; 1 kernels are compiled as they should be.");
+        assertThat(Doctor.speed("Provider vector", List.of(sound, slow)).line())
+                .startsWith("FAIL  kernels")
+                .contains("[int8-rows 0.50 of 2.00 (BELOW ITS FLOOR)]")
+                .doesNotContain("f32-rows");
+        assertThat(Doctor.speed("Provider scalar", List.of()).ok()).isTrue();
     }
 
     @Test

@@ -5,7 +5,9 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.millrace.engine.schedule.EngineLoop;
 import io.millrace.engine.schedule.EngineStats;
+import io.millrace.kernels.KernelCheck;
 import io.millrace.rpc.MetricNames;
+import java.util.List;
 import java.util.function.ToDoubleFunction;
 
 /// Shows the counters and levels of an engine loop as metrics.
@@ -20,6 +22,16 @@ public final class EngineMeters {
         counter(MetricNames.ENGINE_STEPS, EngineStats::steps, loop, meters);
         counter(MetricNames.ENGINE_ROWS, EngineStats::rows, loop, meters);
         counter(MetricNames.TOKENS_RECOMPUTED, EngineStats::tokensRecomputed, loop, meters);
+    }
+
+    /// Shows how far above its floor each kernel was when the model was loaded: below 1 is slow.
+    public static void kernels(List<KernelCheck> checks, MeterRegistry meters) {
+        for (KernelCheck check : checks) {
+            Gauge.builder(MetricNames.KERNEL_SELF_CHECK, check, KernelCheck::margin)
+                    .tag("kernel", check.kernel())
+                    .strongReference(true)
+                    .register(meters);
+        }
     }
 
     /// Shows one number of the loop as a counter.
