@@ -70,13 +70,26 @@ final class ByteTiles {
         }
     }
 
-    /// Adds the sums of a block of a row and a panel, still to be corrected, to those of the blocks before.
-    static void fold(Product p, int row, int panel, int block, long sums) {
+    /// Adds the sums of a block of some rows and a panel, still to be corrected, to those of the blocks
+    /// before.
+    ///
+    /// @param row   the first row
+    /// @param sums  where they are: one vector a row
+    static void fold(Product p, int row, int panel, int block, Product sums) {
+        boolean first = block == 0;
+        long from = Lanes.base(sums.y);
         long to = p.out(row, row + 1, panel, panel + 1);
-        float correction = Lanes.get(p.row(row, row + 1) + p.xCorrections + block * 4L);
-        IntVector sum = (IntVector) Lanes.load(sums).add(correction).convert(VectorOperators.F2I, 0);
-        IntVector before = Lanes.loadInts(block == 0 ? Lanes.NOTHING : to);
-        sum.add(before).intoMemorySegment(Lanes.ALL, to, Lanes.ORDER);
+        long corrections = Lanes.base(p.row(row, row + 1) + p.xCorrections + block * 4L);
+        for (int r = 0; r < sums.rows; r++) {
+            long y = to + Lanes.offset(r, p.yRow);
+            float correction = Lanes.ALL.get(Lanes.FLOAT, corrections + Lanes.offset(r, p.xRow));
+            long at = from + Lanes.offset(r, sums.yRow);
+            FloatVector sum = FloatVector.fromMemorySegment(Lanes.FLOATS, Lanes.ALL, at, Lanes.ORDER);
+            IntVector total = (IntVector) sum.add(correction).convert(VectorOperators.F2I, 0);
+            long before = first ? Lanes.NOTHING : y;
+            total = total.add(IntVector.fromMemorySegment(Lanes.INTS, Lanes.ALL, before & Lanes.ACCESS, Lanes.ORDER));
+            total.intoMemorySegment(Lanes.ALL, y, Lanes.ORDER);
+        }
     }
 
     /// Scales the sums of a row: `y = sum * (scale of x * scale of W)`.

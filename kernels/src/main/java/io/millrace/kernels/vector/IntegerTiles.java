@@ -55,12 +55,14 @@ final class IntegerTiles {
             return;
         }
         long sums = buffer.floats(floats(p.block));
+        part.rows(p.x, p.xRow, 1);
         for (int panel = panelFrom; panel < panelEnd; panel += PANELS) {
             int end = Math.min(panel + PANELS, panelEnd);
             for (int block = 0; block < p.blocks(); block++) {
                 ByteTiles.oneRow(p, row, panel, block, sums);
                 for (int each = panel; each < end; each++) {
-                    ByteTiles.fold(p, row, each, block, sums + (each - panel) * (long) Lanes.BYTES);
+                    part.into(sums + (each - panel) * (long) Lanes.BYTES, PANELS * (long) Lanes.BYTES);
+                    ByteTiles.fold(p, row, each, block, part);
                 }
             }
         }
@@ -86,7 +88,7 @@ final class IntegerTiles {
         part.wPanel = (long) p.block * Lanes.BYTES;
         part.outputs = (panelEnd - panelFrom) * Lanes.COUNT;
         long sums = part.w + PANELS * part.wPanel;
-        part.into(sums, PANELS * (long) Lanes.BYTES);
+        long step = PANELS * (long) Lanes.BYTES;
         for (int block = 0; block < p.blocks(); block++) {
             for (int panel = panelFrom; panel < panelEnd; panel++) {
                 long to = part.w + (panel - panelFrom) * part.wPanel;
@@ -99,15 +101,14 @@ final class IntegerTiles {
             int from = block * p.block;
             part.depth = bytes ? Math.ceilDiv(Math.min(p.block, p.depth - from), 4) * 4 : p.block;
             part.rows(p.x + rowFrom * p.xRow + from * 4L, p.xRow, rowEnd - rowFrom);
+            part.into(sums, step);
             part.compute();
-            for (int row = rowFrom; row < rowEnd; row++) {
-                long of = sums + (row - rowFrom) * part.yRow;
-                for (int panel = panelFrom; panel < panelEnd; panel++, of += Lanes.BYTES) {
-                    if (bytes) {
-                        ByteTiles.fold(p, row, panel, block, of);
-                    } else {
-                        NibbleTiles.fold(p, row, panel, block, of);
-                    }
+            for (int panel = panelFrom; panel < panelEnd; panel++) {
+                part.into(sums + (panel - panelFrom) * (long) Lanes.BYTES, step);
+                if (bytes) {
+                    ByteTiles.fold(p, rowFrom, panel, block, part);
+                } else {
+                    NibbleTiles.fold(p, rowFrom, panel, block, part);
                 }
             }
         }

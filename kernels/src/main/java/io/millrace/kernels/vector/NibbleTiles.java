@@ -87,13 +87,26 @@ final class NibbleTiles {
         }
     }
 
-    /// Adds the sum of a group of a row and a panel, still to be corrected, times its scale.
-    static void fold(Product p, int row, int panel, int group, long sums) {
+    /// Adds the sums of a group of some rows and a panel, still to be corrected, times its scales.
+    ///
+    /// @param row   the first row
+    /// @param sums  where they are: one vector a row
+    static void fold(Product p, int row, int panel, int group, Product sums) {
+        boolean first = group == 0;
+        long from = Lanes.base(sums.y);
         long to = p.out(row, row + 1, panel, panel + 1);
-        float correction = Lanes.get(p.row(row, row + 1) + p.xCorrections + group * 4L);
-        FloatVector before = group == 0 ? Lanes.zero() : Lanes.load(to);
+        long corrections = Lanes.base(p.row(row, row + 1) + p.xCorrections + group * 4L);
         FloatVector scale = Lanes.loadBfloat16(p.scales(panel, panel + 1) + group * 32L);
-        Lanes.store(Lanes.load(sums).add(correction).fma(scale, before), to);
+        for (int r = 0; r < sums.rows; r++) {
+            long y = to + Lanes.offset(r, p.yRow);
+            float correction = Lanes.ALL.get(Lanes.FLOAT, corrections + Lanes.offset(r, p.xRow));
+            long at = from + Lanes.offset(r, sums.yRow);
+            FloatVector sum = FloatVector.fromMemorySegment(Lanes.FLOATS, Lanes.ALL, at, Lanes.ORDER);
+            long before = first ? Lanes.NOTHING : y;
+            FloatVector acc =
+                    FloatVector.fromMemorySegment(Lanes.FLOATS, Lanes.ALL, before & Lanes.ACCESS, Lanes.ORDER);
+            sum.add(correction).fma(scale, acc).intoMemorySegment(Lanes.ALL, y, Lanes.ORDER);
+        }
     }
 
     /// `y = acc * scale of x`.
