@@ -125,6 +125,7 @@ public final class PackCache {
     public static void write(Path file, PackRequest request, WeightTensors tensors, PackProgress progress)
             throws IOException {
         String config = CheckpointIdentity.ofConfig(request.folder());
+        PackSweep.abandoned(file);
         try (PackWriter writer = PackWriter.create(file)) {
             String digest =
                     new Packer(request.plan(), tensors, request.kernels(), request.threads()).run(writer, progress);

@@ -17,6 +17,23 @@ final class PackSweep {
 
     private PackSweep() {}
 
+    /// Removes what killed writers left of a file.
+    static void abandoned(Path target) throws IOException {
+        Path folder = target.toAbsolutePath().getParent();
+        if (folder == null) {
+            return;
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, "." + target.getFileName() + ".*")) {
+            for (Path file : files) {
+                if (PackWriter.isForeignTemporary(String.valueOf(file.getFileName()))) {
+                    removeAbandoned(file);
+                }
+            }
+        }
+    }
+
+    /// Removes both from a folder.
+    ///
     /// @param suffix  of the names of packs
     static void run(Path folder, String suffix) throws IOException {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {

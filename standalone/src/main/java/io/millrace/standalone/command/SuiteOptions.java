@@ -23,6 +23,9 @@ public final class SuiteOptions {
             description = "Kernel provider: auto, scalar, vector, native or ascend (default: ${DEFAULT-VALUE}).")
     private String provider = "auto";
 
+    @Mixin
+    private FormatOptions formats = new FormatOptions();
+
     @Option(names = "--verbose", description = "Log what the services do, on standard error.")
     private boolean verbose;
 
@@ -37,6 +40,6 @@ public final class SuiteOptions {
 
     /// Any free port of the loopback address.
     SuiteSettings settings() {
-        return SuiteSettings.of(model.directory()).named(servedModelName).computedBy(provider);
+        return SuiteSettings.of(model.directory()).named(servedModelName).with(formats.engine(provider));
     }
 }

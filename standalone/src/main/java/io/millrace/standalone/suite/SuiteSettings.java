@@ -38,15 +38,14 @@ public record SuiteSettings(
         return new SuiteSettings(model, name, host, port, engine);
     }
 
+    public SuiteSettings with(EngineSettings changed) {
+        return new SuiteSettings(model, servedModelName, host, port, changed);
+    }
+
     /// @param provider  name of the kernel provider, or `auto`
     public SuiteSettings computedBy(String provider) {
         KernelSettings old = engine.kernels();
         KernelSettings kernels = new KernelSettings(provider, old.threads(), old.mlaForm());
-        return new SuiteSettings(
-                model,
-                servedModelName,
-                host,
-                port,
-                new EngineSettings(kernels, engine.dsa(), engine.kv(), engine.weights()));
+        return with(new EngineSettings(kernels, engine.dsa(), engine.kv(), engine.weights()));
     }
 }
