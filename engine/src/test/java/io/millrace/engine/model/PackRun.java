@@ -58,7 +58,7 @@ final class PackRun {
     /// Logits of a short prompt.
     static List<float[]> logits(LoadedModel model) {
         try (ModelRig rig = new ModelRig(model, 4)) {
-            return rig.finish(rig.open(rig.tokens(3, 20)), ModelRig.MAX_ROWS).logits;
+            return rig.finish(rig.open(rig.tokens(3, 16)), ModelRig.MAX_ROWS).logits;
         }
     }
 

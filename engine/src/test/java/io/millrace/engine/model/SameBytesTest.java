@@ -2,6 +2,7 @@ package io.millrace.engine.model;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.millrace.engine.profile.WeightProfile;
 import io.millrace.kernels.KvFormat;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -42,7 +43,8 @@ class SameBytesTest {
                 Arguments.of("glm52-indexshare-tiny", scalar.with(KvFormat.BF16)),
                 Arguments.of("glm52-indexshare-tiny", vector),
                 Arguments.of("deepseek-v32-tiny", vector.with(KvFormat.BF16)),
-                Arguments.of(TestModels.MINI, vector.with(KvFormat.BF16)));
+                Arguments.of(TestModels.MINI, vector.with(KvFormat.BF16)),
+                Arguments.of(TestModels.MINI, vector.with(WeightProfile.W4A8).with(KvFormat.INT8)));
     }
 
     @BeforeEach
