@@ -77,16 +77,23 @@ public final class IntegerPanels {
         return panelBytes(w) * panels(w.outFeatures());
     }
 
-    /// Bytes of a packed matrix.
+    /// Bytes that a matrix needs once it is packed.
     public static long sizeBytes(QuantizedMatrix m) {
-        long values = panelBytes(m.format(), m.columns(), m.group()) * panels(m.rows());
-        if (m.format() == QuantFormat.W4A8) {
+        return sizeBytes(m.format(), m.rows(), m.columns(), m.group(), m.scaleAxis());
+    }
+
+    /// Bytes that a matrix of that shape needs, whatever memory it has.
+    public static long sizeBytes(PackedMatrix w) {
+        return sizeBytes(w.format(), w.outFeatures(), w.inFeatures(), w.group(), w.scaleAxis());
+    }
+
+    private static long sizeBytes(QuantFormat format, int outputs, int inputs, int group, ScaleAxis axis) {
+        long values = panelBytes(format, inputs, group) * panels(outputs);
+        if (format == QuantFormat.W4A8) {
             return values;
         }
-        int scales = m.scaleAxis() == ScaleAxis.OUTPUT
-                ? panels(m.rows()) * OUTPUTS
-                : paddedInputs(m.format(), m.columns(), m.group());
-        return align(values + (long) scales * Float.BYTES);
+        long scales = axis == ScaleAxis.OUTPUT ? (long) panels(outputs) * OUTPUTS : paddedInputs(format, inputs, group);
+        return align(values + scales * Float.BYTES);
     }
 
     private static long align(long bytes) {

@@ -1,5 +1,6 @@
 package io.millrace.engine.pack;
 
+import io.millrace.kernels.IntegerPanels;
 import io.millrace.kernels.PackedMatrix;
 import io.millrace.kernels.QuantFormat;
 import io.millrace.kernels.ScaleAxis;
@@ -29,6 +30,7 @@ record PackEntry(
         String layout,
         long offset,
         long sizeBytes) {
+    private static final int GROUP_STEP = 8;
 
     static PackEntry of(String name, PackedMatrix matrix, long offset) {
         return new PackEntry(
@@ -75,12 +77,22 @@ record PackEntry(
         return entry;
     }
 
-    // Less than its elements need would let kernels read beyond it; layouts may pad, so more is allowed.
+    // Less than its elements need would let kernels read beyond it. Layouts of floats may pad, so more is
+    // allowed there.
     private void check() throws IOException {
-        if (rows < 1 || columns < 1 || group < 1) {
+        boolean grouped = format == QuantFormat.W4A8;
+        if (rows < 1 || columns < 1 || (grouped ? group < GROUP_STEP || group % GROUP_STEP != 0 : group != columns)) {
             throw new IOException(name + ": shape [" + rows + ", " + columns + "], group " + group);
         }
-        long needed = (long) rows * columns * format.bits() / Byte.SIZE;
+        if (format.isInteger()) {
+            PackedMatrix shape = new PackedMatrix(format, rows, columns, group, axis, layout, MemorySegment.NULL);
+            if (!layout.equals(IntegerPanels.NAME) || sizeBytes != IntegerPanels.sizeBytes(shape)) {
+                throw new IOException(name + ": " + layout + " of " + sizeBytes + " bytes (expected: "
+                        + IntegerPanels.NAME + " of " + IntegerPanels.sizeBytes(shape) + ")");
+            }
+            return;
+        }
+        long needed = (long) rows * columns * format.elementBytes();
         if (sizeBytes < needed) {
             throw new IOException(name + ": " + sizeBytes + " bytes (expected: at least " + needed + ")");
         }

@@ -3,8 +3,16 @@ package io.millrace.engine.model;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.pack.PackCache;
+import io.millrace.engine.pack.PackDirectory;
+import io.millrace.engine.pack.PackPlan;
+import io.millrace.engine.pack.PackRequest;
+import io.millrace.engine.pack.PackedWeights;
 import io.millrace.engine.profile.WeightProfile;
+import io.millrace.kernels.Kernels;
+import io.millrace.kernels.MlaForm;
+import io.millrace.kernels.scalar.ScalarKernels;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -239,6 +247,20 @@ class PackedModelTest {
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("millrace.weights.pack-dir: " + packs)
                 .hasMessageContaining("or off");
+    }
+
+    @Test
+    void aDefaultFolderThatCannotBeWrittenIsPassedOver() throws IOException {
+        Path noFolder = Files.writeString(folder.resolve("file"), "no folder");
+        try (Kernels kernels = new ScalarKernels()) {
+            PackPlan plan = ModelPack.plan(ModelConfig.read(model), WeightProfile.BF16, MlaForm.ABSORBED);
+            PackRequest request = new PackRequest(model, WeightProfile.BF16, MlaForm.ABSORBED, plan, kernels, 1);
+            try (PackedWeights weights = new PackCache(new PackDirectory(noFolder, false))
+                    .obtain(request, () -> CheckpointTensors.open(model), (what, done, total) -> {})) {
+                assertThat(weights.file()).isEmpty();
+                assertThat(weights.tensorBytes()).containsKey("lm_head.weight");
+            }
+        }
     }
 
     @Test
