@@ -31,8 +31,8 @@ public final class Hadamard {
         check(block, count);
         float factor = factor(block);
         for (int distance = 1; distance < block; distance *= 2) {
-            for (int i = from; i < from + count; i++) {
-                if (((i - from) & distance) == 0) {
+            for (int run = from; run < from + count; run += 2 * distance) {
+                for (int i = run; i < run + distance; i++) {
                     float a = x[i];
                     float b = x[i + distance];
                     x[i] = a + b;

@@ -7,6 +7,7 @@ import io.millrace.standalone.command.DemoCommand;
 import io.millrace.standalone.command.DoctorCommand;
 import io.millrace.standalone.command.ExitCode;
 import io.millrace.standalone.command.GenerateCommand;
+import io.millrace.standalone.command.QuantizeCommand;
 import io.millrace.standalone.command.RenderCommand;
 import io.millrace.standalone.command.TokenizeCommand;
 import io.millrace.standalone.command.UpCommand;
@@ -52,7 +53,8 @@ public final class MillraceCommand implements Runnable {
                 .addSubcommand(new RenderCommand(console))
                 .addSubcommand(new TokenizeCommand(console))
                 .addSubcommand(new DoctorCommand(console, Surroundings.ofThisProcess()))
-                .addSubcommand(new VerifyCommand(console));
+                .addSubcommand(new VerifyCommand(console))
+                .addSubcommand(new QuantizeCommand(console));
         line.setOut(new PrintWriter(console.out(), true, StandardCharsets.UTF_8));
         line.setErr(new PrintWriter(console.err(), true, StandardCharsets.UTF_8));
         line.setParameterExceptionHandler(MillraceCommand::explainUsage);

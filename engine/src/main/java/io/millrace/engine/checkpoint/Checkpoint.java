@@ -70,9 +70,26 @@ public final class Checkpoint implements AutoCloseable {
         return config;
     }
 
+    /// Bytes of `config.json`.
+    public byte[] configJson() {
+        return configJson.clone();
+    }
+
     /// Whether the checkpoint holds a tensor of that name.
     public boolean has(String name) {
         return tensors.has(name);
+    }
+
+    /// Whether a tensor is there in an element type.
+    public boolean isStoredAs(String name, TensorType type) {
+        return tensors.has(name) && tensors.info(name).type() == type;
+    }
+
+    /// Bytes of all tensors.
+    public long tensorBytes() {
+        return tensors.inNameOrder().values().stream()
+                .mapToLong(TensorInfo::sizeBytes)
+                .sum();
     }
 
     /// A weight as it is stored: integers as a [io.millrace.kernels.QuantizedMatrix], everything else as

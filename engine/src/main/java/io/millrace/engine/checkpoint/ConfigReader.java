@@ -84,6 +84,8 @@ final class ConfigReader {
         return new WeightRotation(
                 rotation.integer("seed", 0, Integer.MAX_VALUE),
                 block(rotation, "residual_block", mla.hiddenSize()),
+                block(rotation, "query_block", mla.qLoraRank()),
+                block(rotation, "latent_block", mla.kvLoraRank()),
                 block(rotation, "value_block", mla.vDim()),
                 block(rotation, "dense_block", keys.integer("intermediate_size", 1, MAX_WIDTH)),
                 block(rotation, "expert_block", expertWidth),

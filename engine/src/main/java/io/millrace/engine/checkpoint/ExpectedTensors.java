@@ -4,10 +4,10 @@ import io.millrace.kernels.MlaShape;
 
 /// Walks through every tensor a model of a given configuration has, with its shape. A walk and not a
 /// list: a huge configuration must fail at its first missing tensor, not fill the memory.
-final class ExpectedTensors {
+public final class ExpectedTensors {
 
     /// Meets each expected tensor once.
-    interface Visitor {
+    public interface Visitor {
         /// A weight `[rows, columns]`, which may be stored in FP8 with scales.
         void matrix(String name, long rows, long columns);
 
@@ -27,8 +27,10 @@ final class ExpectedTensors {
         this.visitor = visitor;
     }
 
+    /// Walks in the order of computation, embedding and head first.
+    ///
     /// @param mtpLayer  whether the tensors of layer number `config.layers()` are expected
-    static void walk(ModelConfig config, boolean mtpLayer, Visitor visitor) {
+    public static void walk(ModelConfig config, boolean mtpLayer, Visitor visitor) {
         new ExpectedTensors(config, visitor).model(mtpLayer);
     }
 

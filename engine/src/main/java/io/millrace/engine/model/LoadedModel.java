@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -57,8 +58,16 @@ public final class LoadedModel implements AutoCloseable {
     /// @throws IllegalArgumentException if the kernel provider is unknown or unavailable, or the
     /// configured folder of packs cannot be used
     public static LoadedModel load(Path directory, EngineSettings settings, LoadProgress progress) {
+        return load(directory, settings, progress, UnaryOperator.identity());
+    }
+
+    /// The same, with kernels that something is put around, to see what they are given.
+    ///
+    /// @param around  given the selected kernels, yields those to use; they close what they stand around
+    public static LoadedModel load(
+            Path directory, EngineSettings settings, LoadProgress progress, UnaryOperator<Kernels> around) {
         ModelConfig config = ModelConfig.read(directory);
-        Kernels kernels = open(settings.kernels());
+        Kernels kernels = around.apply(open(settings.kernels()));
         PackedWeights packed = null;
         boolean loaded = false;
         try {

@@ -1,0 +1,179 @@
+package io.millrace.engine.quantize;
+
+import io.millrace.engine.chat.ChatInput;
+import io.millrace.engine.chat.ChatMessages;
+import io.millrace.engine.chat.ChatTemplate;
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.tokenizer.Tokenizer;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.type.TypeReference;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/// Text that inputs are learnt from and losses are measured on: a file, or a few dozen dialogues that
+/// come with the engine. Each fourth sequence is held back for measuring.
+///
+/// A file ending in `.jsonl` has an object on each line: `{"messages": […]}`, put through the model's
+/// chat template; `{"text": "…"}`; or `{"ids": […]}`, with an optional `"mask"` of 0 and 1 that says
+/// which tokens' losses count. Any other file is plain text, paragraphs being joined up to the longest
+/// sequence.
+///
+/// @param calibration  inputs are learnt from these
+/// @param evaluation   losses are measured on these
+public record CalibrationText(List<TokenSequence> calibration, List<TokenSequence> evaluation) {
+    private static final String BUNDLED = "calibration.jsonl";
+    private static final int HELD_BACK = 4;
+    private static final int MAX_SEQUENCE = 512;
+    private static final long MAX_FILE_BYTES = 64 << 20;
+    private static final long MAX_TOKENS = 1 << 20;
+
+    public CalibrationText {
+        calibration = List.copyOf(calibration);
+        evaluation = List.copyOf(evaluation);
+    }
+
+    /// Reads a text for a model.
+    ///
+    /// @param model      folder with tokenizer and, perhaps, chat template
+    /// @param vocabSize  of the model
+    /// @param file       null for the text that comes with the engine
+    /// @throws MillraceException `INVALID_REQUEST`, naming file and line
+    public static CalibrationText read(Path model, int vocabSize, @Nullable Path file) throws IOException {
+        List<TokenSequence> all;
+        try (Tokenizer tokenizer = Tokenizer.load(model)) {
+            Reader reader = new Reader(tokenizer, template(model), vocabSize, file == null ? BUNDLED : file.toString());
+            all = reader.read(text(file));
+        }
+        if (all.isEmpty()) {
+            throw invalid(file + ": no text (expected: at least two tokens)");
+        }
+        List<TokenSequence> calibration = new ArrayList<>();
+        List<TokenSequence> evaluation = new ArrayList<>();
+        for (int i = 0; i < all.size(); i++) {
+            (i % HELD_BACK == HELD_BACK - 1 ? evaluation : calibration).add(all.get(i));
+        }
+        return new CalibrationText(calibration, evaluation.isEmpty() ? calibration : evaluation);
+    }
+
+    private static Optional<ChatTemplate> template(Path model) {
+        return ChatTemplate.load(model, Clock.fixed(Instant.EPOCH, ZoneOffset.UTC));
+    }
+
+    private static String text(@Nullable Path file) throws IOException {
+        if (file == null) {
+            try (InputStream in = Objects.requireNonNull(CalibrationText.class.getResourceAsStream(BUNDLED), BUNDLED)) {
+                return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+            }
+        }
+        if (!Files.isRegularFile(file)) {
+            throw invalid(file + ": no such file (expected: a text file)");
+        }
+        if (Files.size(file) > MAX_FILE_BYTES) {
+            throw invalid(file + ": " + Files.size(file) + " bytes (expected: at most " + MAX_FILE_BYTES + ")");
+        }
+        return new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+    }
+
+    private static MillraceException invalid(String message) {
+        return MillraceException.ofParam(ErrorCode.INVALID_REQUEST, "calibration", message);
+    }
+
+    private record Reader(Tokenizer tokenizer, Optional<ChatTemplate> template, int vocabSize, String file) {
+
+        List<TokenSequence> read(String text) {
+            List<TokenSequence> sequences = new ArrayList<>();
+            if (!file.endsWith(".jsonl")) {
+                split(tokenizer.encode(text), null, sequences, file);
+                return sequences;
+            }
+            int number = 0;
+            for (String line : text.split("\n", -1)) {
+                number++;
+                if (!line.isBlank()) {
+                    addLine(line, file + ":" + number, sequences);
+                }
+            }
+            return sequences;
+        }
+
+        private void addLine(String line, String where, List<TokenSequence> sequences) {
+            JsonNode node;
+            try {
+                node = JsonMapper.shared().readTree(line);
+            } catch (JacksonException e) {
+                throw invalid(where + ": not JSON (expected: an object with messages, text or ids)");
+            }
+            if (node.path("ids").isArray()) {
+                int[] ids = numbers(node.path("ids"), vocabSize, where + ": ids");
+                int[] mask = node.has("mask") ? numbers(node.path("mask"), 2, where + ": mask") : null;
+                if (mask != null && mask.length != ids.length) {
+                    throw invalid(
+                            where + ": mask of " + mask.length + " (expected: " + ids.length + ", as many as ids)");
+                }
+                split(ids, mask, sequences, where);
+            } else if (node.path("text").isString()) {
+                split(tokenizer.encode(node.path("text").stringValue()), null, sequences, where);
+            } else if (node.path("messages").isArray()) {
+                split(render(node.path("messages")), null, sequences, where);
+            } else {
+                throw invalid(where + ": nothing to read (expected: an object with messages, text or ids)");
+            }
+        }
+
+        private int[] render(JsonNode messages) {
+            List<Map<String, @Nullable Object>> normal =
+                    ChatMessages.normalise(JsonMapper.shared().convertValue(messages, new TypeReference<Object>() {}));
+            if (template.isPresent()) {
+                return tokenizer.encode(template.get().render(new ChatInput(normal, List.of(), false, Map.of())));
+            }
+            StringBuilder text = new StringBuilder();
+            normal.forEach(message -> text.append(message.get("content")).append('\n'));
+            return tokenizer.encode(text.toString());
+        }
+
+        private void split(int[] ids, int @Nullable [] mask, List<TokenSequence> sequences, String where) {
+            for (int from = 0; from < ids.length; from += MAX_SEQUENCE) {
+                int to = Math.min(ids.length, from + MAX_SEQUENCE);
+                if (to - from > 1) {
+                    boolean[] counted = new boolean[to - from];
+                    for (int i = from; i < to; i++) {
+                        counted[i - from] = mask == null || mask[i] == 1;
+                    }
+                    sequences.add(new TokenSequence(Arrays.copyOfRange(ids, from, to), counted));
+                }
+            }
+            long tokens = sequences.stream().mapToLong(TokenSequence::length).sum();
+            if (tokens > MAX_TOKENS) {
+                throw invalid(where + ": " + tokens + " tokens so far (expected: at most " + MAX_TOKENS + ")");
+            }
+        }
+
+        private static int[] numbers(JsonNode array, int below, String where) {
+            int[] values = new int[array.size()];
+            for (int i = 0; i < values.length; i++) {
+                JsonNode node = array.get(i);
+                if (!node.isInt() || node.intValue() < 0 || node.intValue() >= below) {
+                    throw invalid(where + "[" + i + "]: " + node + " (expected: 0.." + (below - 1) + ")");
+                }
+                values[i] = node.intValue();
+            }
+            return values;
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package io.millrace.standalone.command;
+
+import io.millrace.engine.checkpoint.ModelConfig;
+import io.millrace.engine.profile.WeightProfile;
+import io.millrace.engine.quantize.CalibrationText;
+import io.millrace.engine.quantize.ModelQuantizer;
+import io.millrace.engine.quantize.QuantizeReport;
+import io.millrace.engine.quantize.QuantizeSettings;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/// `millrace quantize`: an integer checkpoint from a floating-point one.
+@Command(
+        name = "quantize",
+        description = {
+            "Writes a model in int8, or with routed experts in int4, as a Hugging Face checkpoint in"
+                    + " compressed-tensors conventions.",
+            "A rotation is folded into the weights, which only Millrace can undo: for other programs give"
+                    + " --no-rotation.",
+            "Prints a report and leaves it in the new folder as " + ModelQuantizer.REPORT + "."
+        })
+public final class QuantizeCommand implements Callable<Integer> {
+    private final Console console;
+
+    @Mixin
+    private ModelOption model = new ModelOption();
+
+    @Option(names = "--out", paramLabel = "DIR", required = true, description = "Folder to make; must not exist.")
+    private Path out = Path.of("");
+
+    @Option(
+            names = "--profile",
+            paramLabel = "NAME",
+            required = true,
+            description = "w8a8: int8 weights; w4a8: the same with routed experts in int4.")
+    private String profile = "";
+
+    @Option(
+            names = "--calibration",
+            paramLabel = "FILE",
+            description = "Text to learn inputs from and to measure on, plain or .jsonl with messages, text or ids"
+                    + " (default: some dialogues that come with the program). A quarter is used for measuring alone.")
+    private @Nullable Path calibration;
+
+    @Option(names = "--no-rotation", description = "Fold no rotation into the weights.")
+    private boolean withoutRotation;
+
+    @Option(names = "--no-scale-search", description = "Take scales from the largest magnitudes.")
+    private boolean withoutSearch;
+
+    public QuantizeCommand(Console console) {
+        this.console = console;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        QuantizeSettings settings = settings();
+        CalibrationText text = CalibrationText.read(
+                model.directory(), ModelConfig.read(model.directory()).vocabSize(), calibration);
+        QuantizeReport report;
+        try (QuantizeBar bar = new QuantizeBar(LoadingBar.hasTerminal())) {
+            report = new ModelQuantizer(model.directory(), out, settings, bar)
+                    .run(text.calibration(), text.evaluation());
+        }
+        report.lines().forEach(console.out()::println);
+        console.out().flush();
+        return ExitCode.OK;
+    }
+
+    private QuantizeSettings settings() {
+        QuantizeSettings settings = QuantizeSettings.of(
+                switch (profile) {
+                    case "w8a8" -> WeightProfile.W8A8;
+                    case "w4a8" -> WeightProfile.W4A8;
+                    default ->
+                        throw new IllegalArgumentException("--profile: \"" + profile + "\" (expected: w8a8 or w4a8)");
+                });
+        settings = withoutRotation ? settings.withoutRotation() : settings;
+        return withoutSearch ? settings.withoutSearch() : settings;
+    }
+}
