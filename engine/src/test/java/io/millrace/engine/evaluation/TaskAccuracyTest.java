@@ -49,8 +49,8 @@ import tools.jackson.core.type.TypeReference;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/// The trained model on its tasks, greedy: as many right answers as the reference run gave. Everything between messages
-/// and reply takes part: template, tokenizer, engine loop, reply parser.
+/// The trained model on its tasks, greedy: as many right answers as the reference run gave. Everything
+/// between messages and reply takes part: template, tokenizer, engine loop, reply parser.
 class TaskAccuracyTest {
     private static final Path MINI = Path.of(System.getProperty("millrace.root"), "models", "mini");
     private static final JsonMapper JSON = new JsonMapper();
@@ -61,7 +61,7 @@ class TaskAccuracyTest {
     private static final int NEAR_TIES = 2;
 
     /// Right answers of a task, here and in the reference run.
-    private record Count(int right, int reference) {
+    record Count(int right, int reference) {
         Count plus(boolean rightHere, boolean rightThere) {
             return new Count(right + (rightHere ? 1 : 0), reference + (rightThere ? 1 : 0));
         }
@@ -83,7 +83,7 @@ class TaskAccuracyTest {
     }
 
     private static void assertAccuracy(List<JsonNode> items) throws Exception {
-        Map<String, Count> counts = answer(items);
+        Map<String, Count> counts = answer(items, MINI);
         System.out.println("TaskAccuracyTest: " + counts);
         assertThat(counts)
                 .allSatisfy((task, count) -> assertThat(count.right())
@@ -91,7 +91,7 @@ class TaskAccuracyTest {
                         .isBetween(count.reference() - NEAR_TIES, count.reference() + NEAR_TIES));
     }
 
-    private static List<JsonNode> items() throws IOException {
+    static List<JsonNode> items() throws IOException {
         List<JsonNode> items = new ArrayList<>();
         for (String line : Files.readAllLines(MINI.resolve("eval").resolve("tasks.jsonl"))) {
             items.add(JSON.readTree(line));
@@ -99,20 +99,23 @@ class TaskAccuracyTest {
         return items;
     }
 
-    private static Map<String, Count> answer(List<JsonNode> items) throws Exception {
+    /// Counts right answers by task.
+    ///
+    /// @param directory  the model, with a template and a tokenizer
+    static Map<String, Count> answer(List<JsonNode> items, Path directory) throws Exception {
         EngineSettings settings = new EngineSettings(
                 KernelSettings.defaults(),
                 DsaSettings.defaults(),
                 new KvSettings(KvFormat.F32, SEQUENCES * 2048),
-                WeightsSettings.defaults());
+                new WeightsSettings(0, null, WeightsSettings.OFF));
         Map<String, Count> counts = new TreeMap<>();
-        try (LoadedModel model = LoadedModel.load(MINI, settings, LoadProgress.SILENT);
-                Tokenizer tokenizer = Tokenizer.load(MINI);
+        try (LoadedModel model = LoadedModel.load(directory, settings, LoadProgress.SILENT);
+                Tokenizer tokenizer = Tokenizer.load(directory);
                 EngineLoop loop = new EngineLoop(
                         model, new LoopSettings(SEQUENCES, items.size(), 512, 600_000, null), EngineRole.DECODE);
                 ExecutorService requests = Executors.newVirtualThreadPerTaskExecutor()) {
             loop.start();
-            ChatTemplate template = ChatTemplate.load(MINI).orElseThrow();
+            ChatTemplate template = ChatTemplate.load(directory).orElseThrow();
             int[] stopIds = model.config().eosTokenIds().stream()
                     .mapToInt(Integer::intValue)
                     .toArray();

@@ -42,7 +42,17 @@ class RotatedModelTest {
     private Path folder = Path.of("");
 
     /// What a model says about a text.
-    private record Run(float[] logits, float[] drafts, float[] state) {}
+    private static final class Run {
+        private final float[] logits;
+        private final float[] drafts;
+        private final float[] state;
+
+        Run(float[] logits, float[] drafts, float[] state) {
+            this.logits = logits;
+            this.drafts = drafts;
+            this.state = state;
+        }
+    }
 
     static Stream<String> models() {
         return Stream.concat(Stream.of(TestModels.MINI), TestModels.GOLDEN.stream());

@@ -1,0 +1,73 @@
+package io.millrace.engine.quantize;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.model.TestModels;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class CalibrationTextTest {
+    private static final int VOCAB = 4096;
+
+    @TempDir
+    private Path folder = Path.of("");
+
+    private CalibrationText read(String name, String text) throws IOException {
+        Path file = Files.writeString(folder.resolve(name), text);
+        return CalibrationText.read(TestModels.directory(TestModels.MINI), VOCAB, file);
+    }
+
+    @Test
+    void theBundledDialoguesGoThroughTheTemplateAndAQuarterIsHeldBack() throws IOException {
+        CalibrationText text = CalibrationText.read(TestModels.directory(TestModels.MINI), VOCAB, null);
+        assertThat(text.calibration()).hasSize(30);
+        assertThat(text.evaluation()).hasSize(10);
+        assertThat(text.calibration()).allSatisfy(sequence -> {
+            assertThat(sequence.id(0)).isEqualTo(4062);
+            assertThat(sequence.id(1)).isEqualTo(4064);
+        });
+    }
+
+    @Test
+    void idsAndTheirMaskAreTakenAsTheyAre() throws IOException {
+        CalibrationText text =
+                read("a.jsonl", "{\"ids\": [5, 6, 7], \"mask\": [1, 0, 1]}\n\n{\"text\": \"int a = 5;\"}\n");
+        assertThat(text.calibration()).hasSize(2);
+        TokenSequence first = text.calibration().getFirst();
+        assertThat(first.id(2)).isEqualTo(7);
+        assertThat(first.isCounted(0)).isFalse();
+        assertThat(first.isCounted(1)).isFalse();
+        assertThat(first.isCounted(2)).isTrue();
+    }
+
+    @Test
+    void plainTextIsCutIntoSequences() throws IOException {
+        CalibrationText text = read("a.txt", "The quick brown fox. ".repeat(400));
+        assertThat(text.calibration())
+                .hasSizeGreaterThan(3)
+                .allSatisfy(sequence -> assertThat(sequence.length()).isBetween(2, 512));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "{\"ids\": [5, 4096]}             | a.jsonl:1: ids[1]: 4096 (expected: 0..4095)",
+                "{\"ids\": [5, 6], \"mask\": [1]} | a.jsonl:1: mask of 1 (expected: 2, as many as ids)",
+                "{\"words\": 1}                   | a.jsonl:1: nothing to read",
+                "{                                | a.jsonl:1: not JSON",
+                "{\"ids\": [5]}                   | no text"
+            })
+    void whatCannotBeReadIsNamedByFileAndLine(String line, String message) {
+        assertThatThrownBy(() -> read("a.jsonl", line))
+                .isInstanceOf(MillraceException.class)
+                .hasMessageContaining(message);
+    }
+}

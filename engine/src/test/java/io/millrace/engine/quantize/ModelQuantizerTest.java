@@ -1,0 +1,149 @@
+package io.millrace.engine.quantize;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.millrace.engine.checkpoint.Checkpoint;
+import io.millrace.engine.checkpoint.CheckpointWriter;
+import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.profile.WeightProfile;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/// What quantising leaves behind: a whole checkpoint or nothing.
+class ModelQuantizerTest {
+    private static final QuantizeSettings W4A8 = QuantizeSettings.of(WeightProfile.W4A8);
+
+    @TempDir
+    private Path folder = Path.of("");
+
+    private Path source = Path.of("");
+
+    @BeforeEach
+    void writeSource() {
+        source = folder.resolve("source");
+        CheckpointWriter.write(source, OddConfig.JSON, 1, 11);
+    }
+
+    private QuantizeReport quantize(Path target, QuantizeSettings settings, QuantizeProgress progress)
+            throws IOException {
+        return new ModelQuantizer(source, target, settings, progress).run(List.of(), List.of());
+    }
+
+    @Test
+    void leavesReportAndCopiesBesideTheWeights() throws IOException {
+        Files.writeString(source.resolve("tokenizer.json"), "{}");
+        Files.writeString(source.resolve("chat_template.jinja"), "x");
+        Path made = folder.resolve("made");
+        QuantizeReport report = quantize(made, W4A8, QuantizeProgress.SILENT);
+        assertThat(made.resolve("tokenizer.json")).hasContent("{}");
+        assertThat(made.resolve("chat_template.jinja")).hasContent("x");
+        assertThat(Files.readAllLines(made.resolve(ModelQuantizer.REPORT))).isEqualTo(report.lines());
+        assertThat(report.layers()).hasSize(5);
+        assertThat(report.layers())
+                .allSatisfy(
+                        layer -> assertThat(layer.relative()).as(layer.layer()).isBetween(0.001, 0.15));
+        assertThat(report.sizeAfter()).isLessThan(report.sizeBefore());
+        try (Checkpoint checkpoint = Checkpoint.open(made)) {
+            assertThat(checkpoint.tensorBytes()).isEqualTo(report.sizeAfter());
+        }
+    }
+
+    @Test
+    void configurationFollowsTheConventions() throws IOException {
+        Path made = folder.resolve("made");
+        quantize(made, W4A8, QuantizeProgress.SILENT);
+        JsonNode config = JsonMapper.shared().readTree(Files.readString(made.resolve("config.json")));
+        JsonNode quantization = config.get("quantization_config");
+        assertThat(quantization.get("quant_method").asString()).isEqualTo("compressed-tensors");
+        assertThat(quantization.get("format").asString()).isEqualTo("mixed-precision");
+        assertThat(quantization.at("/config_groups/group_0/format").asString()).isEqualTo("int-quantized");
+        assertThat(quantization.at("/config_groups/group_1/format").asString()).isEqualTo("pack-quantized");
+        assertThat(quantization.at("/config_groups/group_1/weights/group_size").asInt())
+                .isEqualTo(32);
+        List<String> ignored =
+                quantization.get("ignore").valueStream().map(JsonNode::asString).toList();
+        assertThat(ignored)
+                .contains("model.layers.1.mlp.gate", "model.layers.0.self_attn.indexer.weights_proj")
+                .doesNotContain("lm_head", "model.layers.0.mlp.gate_proj");
+    }
+
+    @Test
+    void refusesToOverwriteAndToQuantiseTwice() throws IOException {
+        Path made = folder.resolve("made");
+        quantize(made, W4A8, QuantizeProgress.SILENT);
+        assertThatThrownBy(() -> quantize(made, W4A8, QuantizeProgress.SILENT))
+                .isInstanceOf(MillraceException.class)
+                .hasMessageContaining(made + ": exists already (expected: a new folder)");
+        source = made;
+        assertThatThrownBy(() -> quantize(folder.resolve("twice"), W4A8, QuantizeProgress.SILENT))
+                .isInstanceOf(MillraceException.class)
+                .hasMessageContaining("quantised or rotated already");
+        assertThat(folder.resolve("twice")).doesNotExist();
+    }
+
+    @Test
+    void whereverItStopsNothingIsLeftThatLoads() throws IOException {
+        int[] steps = {0};
+        quantize(folder.resolve("counted"), W4A8, (phase, done, total) -> steps[0]++);
+        for (int stop = 1; stop <= steps[0]; stop += 17) {
+            int at = stop;
+            int[] step = {0};
+            Path made = folder.resolve("stopped");
+            assertThatThrownBy(() -> quantize(made, W4A8.withShards(1000), (phase, done, total) -> {
+                        // What a killed run would leave at this moment must not load.
+                        assertNothingLoads();
+                        if (++step[0] == at) {
+                            throw new IllegalStateException("stopped");
+                        }
+                    }))
+                    .hasMessage("stopped");
+            assertThat(made).doesNotExist();
+            try (Stream<Path> left = Files.list(folder)) {
+                assertThat(left.map(path -> path.getFileName().toString()))
+                        .containsExactlyInAnyOrder("source", "counted");
+            }
+        }
+    }
+
+    private void assertNothingLoads() {
+        try (Stream<Path> unfinished = Files.list(folder)) {
+            unfinished
+                    .filter(path -> path.getFileName().toString().contains("stopped"))
+                    .forEach(path -> assertThatThrownBy(
+                                    () -> Checkpoint.open(path).close())
+                            .isInstanceOf(MillraceException.class));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void scaleSearchLowersTheErrorOfTheWeights() throws IOException {
+        QuantizeReport with = quantize(folder.resolve("with"), W4A8, QuantizeProgress.SILENT);
+        QuantizeReport without = quantize(folder.resolve("without"), W4A8.withoutSearch(), QuantizeProgress.SILENT);
+        for (int i = 0; i < with.layers().size(); i++) {
+            assertThat(with.layers().get(i).relative())
+                    .as(with.layers().get(i).layer())
+                    .isLessThanOrEqualTo(without.layers().get(i).relative());
+        }
+        assertThat(error(with, "layer 1")).isLessThan(0.97 * error(without, "layer 1"));
+    }
+
+    private static double error(QuantizeReport report, String layer) {
+        return report.layers().stream()
+                .filter(each -> each.layer().equals(layer))
+                .findFirst()
+                .orElseThrow()
+                .relative();
+    }
+}

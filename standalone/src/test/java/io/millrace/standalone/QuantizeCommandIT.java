@@ -1,0 +1,70 @@
+package io.millrace.standalone;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.millrace.engine.checkpoint.ModelConfig;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/// `millrace quantize` with the embedded model.
+class QuantizeCommandIT {
+    private static final Path MINI = Path.of(System.getProperty("millrace.root", ".."), "models", "mini");
+
+    @TempDir
+    private Path folder = Path.of("");
+
+    @Test
+    void writesACheckpointAndPrintsItsReport() throws IOException {
+        Path text = Files.writeString(
+                folder.resolve("text.jsonl"),
+                "{\"messages\": [{\"role\": \"user\", \"content\": \"What is 5 + 8?\"},"
+                        + " {\"role\": \"assistant\", \"content\": \"13\"}]}\n{\"text\": \"int sum = a + b;\"}\n");
+        Path made = folder.resolve("made");
+        CommandRun run = quantize(made, "w4a8", "--calibration", text.toString());
+        assertThat(run.exitCode()).as(run.errors()).isZero();
+        assertThat(run.answers())
+                .contains("profile: w4a8", "scale search: yes")
+                .anyMatch(line -> line.startsWith("size: 19,425,024 bytes before, "))
+                .anyMatch(line -> line.startsWith("error of layer 6: "))
+                .anyMatch(line -> line.startsWith("perplexity: "));
+        assertThat(Files.readAllLines(made.resolve("quantize-report.txt"))).isEqualTo(run.answers());
+        assertThat(ModelConfig.read(made).rotation()).isPresent();
+        assertThat(List.of("tokenizer.json", "chat_template.jinja", "generation_config.json"))
+                .allSatisfy(name -> assertThat(made.resolve(name)).hasSameBinaryContentAs(MINI.resolve(name)));
+        CommandRun again = quantize(made, "w4a8");
+        assertThat(again.exitCode()).isEqualTo(1);
+        assertThat(again.errors()).contains(made + ": exists already").hasLineCount(1);
+    }
+
+    @Test
+    void whatCannotBeDoneIsSaidInASentence() {
+        CommandRun profile = quantize(folder.resolve("out"), "w2a8");
+        assertThat(profile.exitCode()).isEqualTo(2);
+        assertThat(profile.errors())
+                .contains("--profile: \"w2a8\" (expected: w8a8 or w4a8)")
+                .hasLineCount(1);
+        CommandRun text = quantize(
+                folder.resolve("out"),
+                "w8a8",
+                "--calibration",
+                folder.resolve("no").toString());
+        assertThat(text.exitCode()).isEqualTo(1);
+        assertThat(text.errors()).contains("no such file").hasLineCount(1);
+        assertThat(folder.resolve("out")).doesNotExist();
+    }
+
+    private static CommandRun quantize(Path out, String profile, String... more) {
+        String[] args = new String[7 + more.length];
+        List<String> start =
+                List.of("quantize", "--model", MINI.toString(), "--out", out.toString(), "--profile", profile);
+        for (int i = 0; i < start.size(); i++) {
+            args[i] = start.get(i);
+        }
+        System.arraycopy(more, 0, args, start.size(), more.length);
+        return CommandRun.of("", args);
+    }
+}
