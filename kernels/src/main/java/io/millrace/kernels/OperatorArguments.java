@@ -100,6 +100,10 @@ public final class OperatorArguments {
         attentionRows(s, batch, out);
         if (indexer != null) {
             IndexerWeights w = indexer.weights();
+            if (w.headDim() < s.ropeDim()) {
+                throw new IllegalArgumentException(
+                        "indexer.headDim: " + w.headDim() + " (expected: at least ropeDim=" + s.ropeDim() + ")");
+            }
             matrix("indexer.queryB", w.queryB(), layout, w.heads() * w.headDim(), s.qLoraRank());
             matrix("indexer.key", w.key(), layout, w.headDim(), s.hiddenSize());
             matrix("indexer.headWeights", w.headWeights(), layout, w.heads(), s.hiddenSize());

@@ -1,8 +1,12 @@
 package io.millrace.kernels;
 
-/// The slots each query row attends to: every visible one, or the `topK` best by index score, ascending by slot.
-/// Reused between steps and, by layers that share an indexer, between layers; not thread-safe across writers of one
-/// row.
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.MemorySegment;
+
+/// The slots each query row attends to: every visible one, or the `topK` best by index score, ascending
+/// by slot. Reused between steps and, by layers that share an indexer, between layers; not thread-safe
+/// across writers of one row.
 public final class Selection {
     private final int topK;
     private final int[] slots;
@@ -28,6 +32,11 @@ public final class Selection {
         this.firstSlot = slot;
     }
 
+    /// The first slot that holds a row.
+    public int firstSlot() {
+        return firstSlot;
+    }
+
     /// Selects every visible slot for a row.
     public void selectAll(int row, int visible) {
         dense[row] = true;
@@ -42,6 +51,23 @@ public final class Selection {
         dense[row] = false;
         counts[row] = count;
         System.arraycopy(ascendingSlots, 0, slots, row * topK, count);
+    }
+
+    /// The same from int32 values in native memory.
+    ///
+    /// @param byteOffset  of the row's first slot in `ascendingSlots`
+    public void select(int row, MemorySegment ascendingSlots, long byteOffset, int count) {
+        if (count > topK) {
+            throw new IllegalArgumentException("selected slots: " + count + " (expected: at most topK=" + topK + ")");
+        }
+        dense[row] = false;
+        counts[row] = count;
+        MemorySegment.copy(ascendingSlots, JAVA_INT, byteOffset, slots, row * topK, count);
+    }
+
+    /// Copies a row's selected slots to native memory as int32; not for a row that selects all.
+    public void copySlots(int row, MemorySegment target, long byteOffset) {
+        MemorySegment.copy(slots, row * topK, target, JAVA_INT, byteOffset, counts[row]);
     }
 
     /// How many slots the row attends to.

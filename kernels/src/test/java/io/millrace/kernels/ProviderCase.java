@@ -1,16 +1,24 @@
 package io.millrace.kernels;
 
+import io.millrace.kernels.nativecode.NativeKernels;
 import io.millrace.kernels.vector.VectorKernels;
+import java.util.Optional;
 
 /// The providers that are compared with the specification.
 public enum ProviderCase {
-    VECTOR;
+    VECTOR,
+    NATIVE;
 
     /// Started kernels on some threads; the caller closes them.
     public Kernels open(int threads) {
         return switch (this) {
             case VECTOR -> {
                 VectorKernels kernels = new VectorKernels(threads);
+                kernels.start();
+                yield kernels;
+            }
+            case NATIVE -> {
+                NativeKernels kernels = NativeKernels.open(threads, Optional.empty());
                 kernels.start();
                 yield kernels;
             }

@@ -1,5 +1,7 @@
 package io.millrace.kernels.provider;
 
+import io.millrace.kernels.nativecode.IsaLevel;
+import io.millrace.kernels.nativecode.NativeKernels;
 import io.millrace.kernels.scalar.ScalarKernels;
 import io.millrace.kernels.vector.VectorKernels;
 import java.util.ArrayList;
@@ -13,12 +15,22 @@ public final class KernelProviders {
 
     private KernelProviders() {}
 
-    /// Opens the kernels of a provider.
+    /// Opens the kernels of a provider, with the best instruction set of this processor.
     ///
     /// @param provider  `auto` (the fastest that is available), `scalar`, `vector`, `native` or `ascend`
     /// @param threads   threads that compute, the caller's included
     /// @throws IllegalArgumentException if the provider is unknown or unavailable, with the reason
     public static SelectedKernels select(String provider, int threads) {
+        return select(provider, threads, Optional.empty());
+    }
+
+    /// Opens the kernels of a provider.
+    ///
+    /// @param provider  `auto` (the fastest that is available), `scalar`, `vector`, `native` or `ascend`
+    /// @param threads   threads that compute, the caller's included
+    /// @param isa       the instruction set of the native provider; empty for the best of this processor
+    /// @throws IllegalArgumentException if the provider is unknown or unavailable, with the reason
+    public static SelectedKernels select(String provider, int threads, Optional<IsaLevel> isa) {
         if (threads < 1) {
             throw new IllegalArgumentException("kernel threads: " + threads + " (expected: at least 1)");
         }
@@ -26,10 +38,16 @@ public final class KernelProviders {
                 vectorDeclines(ModuleLayer.boot().findModule(VECTOR_MODULE).isPresent());
         List<SelectedKernels.Declined> declined = new ArrayList<>();
         declined.add(new SelectedKernels.Declined("ascend", NOT_BUILT));
-        declined.add(new SelectedKernels.Declined("native", NOT_BUILT));
+        Optional<String> nativeDeclines = NativeKernels.declines();
+        nativeDeclines.ifPresent(reason -> declined.add(new SelectedKernels.Declined("native", reason)));
         vectorDeclines.ifPresent(reason -> declined.add(new SelectedKernels.Declined("vector", reason)));
         return switch (provider) {
-            case "auto" -> vectorDeclines.isEmpty() ? vector(threads, declined) : scalar(declined);
+            case "auto" -> {
+                if (nativeDeclines.isEmpty()) {
+                    yield nativeKernels(threads, isa, declined);
+                }
+                yield vectorDeclines.isEmpty() ? vector(threads, declined) : scalar(declined);
+            }
             case "vector" -> {
                 if (vectorDeclines.isPresent()) {
                     throw refuse(provider, vectorDeclines.get());
@@ -37,7 +55,13 @@ public final class KernelProviders {
                 yield vector(threads, declined);
             }
             case "scalar" -> scalar(declined);
-            case "native", "ascend" -> throw refuse(provider, NOT_BUILT);
+            case "native" -> {
+                if (nativeDeclines.isPresent()) {
+                    throw refuse(provider, nativeDeclines.get());
+                }
+                yield nativeKernels(threads, isa, declined);
+            }
+            case "ascend" -> throw refuse(provider, NOT_BUILT);
             default ->
                 throw new IllegalArgumentException(
                         "kernel provider: " + provider + " (expected: auto, scalar, vector, native or ascend)");
@@ -58,6 +82,13 @@ public final class KernelProviders {
 
     private static SelectedKernels scalar(List<SelectedKernels.Declined> declined) {
         return new SelectedKernels(new ScalarKernels(), declined);
+    }
+
+    private static SelectedKernels nativeKernels(
+            int threads, Optional<IsaLevel> isa, List<SelectedKernels.Declined> declined) {
+        NativeKernels kernels = NativeKernels.open(threads, isa);
+        kernels.start();
+        return new SelectedKernels(kernels, declined);
     }
 
     // In a method of its own: the class is loaded only where its module exists.

@@ -2,14 +2,15 @@ package io.millrace.kernels.vector;
 
 import io.millrace.kernels.GatedMlpWeights;
 import io.millrace.kernels.MoeWeights;
+import io.millrace.kernels.gating.ExpertRouting;
 import io.millrace.kernels.pool.KernelPool;
 import io.millrace.kernels.pool.PoolTask;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/// A mixture-of-experts feed-forward. The rows are grouped by expert; a chunk is up to 32 rows of one expert, which it
-/// takes through the whole feed-forward; the shared expert is one more expert with all rows. Then every row adds up
-/// its experts' outputs in ascending order, the shared one last.
+/// A mixture-of-experts feed-forward. The rows are grouped by expert; a chunk is up to 32 rows of one
+/// expert, which it takes through the whole feed-forward; the shared expert is one more expert with all
+/// rows. Then every row adds up its experts' outputs in ascending order, the shared one last.
 final class ExpertRows implements PoolTask {
     private static final int ROWS_PER_CHUNK = 32;
     private static final int ROWS_PER_SUM = 8;
@@ -58,12 +59,23 @@ final class ExpertRows implements PoolTask {
         linear.addPadded(moe.gate(), x, hidden * 4L, rows, logits);
         linear.run(pool);
         Exponential.sigmoid(logits, rows * stride);
-        routing.route(moe.gating(), logits, stride, Lanes.address(moe.correctionBias()), rows);
+        float[] scores = routing.scores(moe.gating(), rows);
+        for (int row = 0; row < rows; row++) {
+            copy(logits + (long) row * stride * 4, scores, row * experts, experts);
+        }
+        copy(Lanes.address(moe.correctionBias()), routing.bias(moe.gating()), 0, experts);
+        routing.route(moe.gating(), rows);
         int pairs = routing.start(experts);
         outputs = outputBuffer.floats((long) (pairs + rows) * outputWidth);
         reserve(moe);
         pool.run(this, planChunks(experts, pairs));
         pool.run(sums, (rows + ROWS_PER_SUM - 1) / ROWS_PER_SUM);
+    }
+
+    private static void copy(long from, float[] to, int at, int count) {
+        for (int i = 0; i < count; i++) {
+            to[at + i] = Lanes.get(from + i * 4L);
+        }
     }
 
     /// Makes room for any chunk of a mixture in the scratch of every worker.
@@ -82,8 +94,8 @@ final class ExpertRows implements PoolTask {
         }
     }
 
-    /// Lists the chunks: expert and first place. The shared expert's places follow those of the routed ones and, as
-    /// the longest, its chunks go first.
+    /// Lists the chunks: expert and first place. The shared expert's places follow those of the routed
+    /// ones and, as the longest, its chunks go first.
     private int planChunks(int experts, int pairs) {
         int most = experts + (pairs + rows) / ROWS_PER_CHUNK + 2;
         if (chunkExperts.length < most) {

@@ -10,8 +10,11 @@ import io.millrace.kernels.MatrixView;
 import io.millrace.kernels.MixtureCase;
 import io.millrace.kernels.QuantFormat;
 import io.millrace.kernels.SeededRandom;
+import io.millrace.kernels.gating.ExpertRouting;
 import io.millrace.kernels.scalar.ScalarKernels;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -82,8 +85,9 @@ class FeedForwardTest {
         MemorySegment x = Floats.zeros(16);
         try (VectorKernels vector = started(1)) {
             ExpertRouting routing = new ExpertRouting();
-            MemorySegment scores = Floats.of(.5f, .5f, .5f, .5f, .5f, .5f, .5f, .5f);
-            routing.route(gating, scores.address(), 8, bias.address(), 1);
+            Arrays.fill(routing.scores(gating, 1), 0, 8, .5f);
+            MemorySegment.copy(bias, ValueLayout.JAVA_FLOAT, 0, routing.bias(gating), 0, 8);
+            routing.route(gating, 1);
             assertThat(routing.start(3) - routing.start(2)).isEqualTo(1);
             assertThat(routing.start(6) - routing.start(5)).isEqualTo(1);
             assertThat(routing.start(7) - routing.start(6)).isZero();

@@ -1,37 +1,56 @@
-package io.millrace.kernels.vector;
+package io.millrace.kernels.gating;
 
 import io.millrace.kernels.ExpertGating;
 import java.util.Arrays;
 
-/// Which experts each row goes to, and the rows of each expert. Heap arrays that grow to the largest batch.
-final class ExpertRouting {
+/// Which experts each row goes to, and the rows of each expert: places are numbered expert by expert,
+/// and within one in the order of the rows. Heap arrays that grow to the largest batch. Not
+/// thread-safe.
+public final class ExpertRouting {
     private int[] experts = new int[0];
     private float[] weights = new float[0];
     private int[] places = new int[0];
     private int[] rows = new int[0];
     private int[] starts = new int[0];
     private int[] fill = new int[0];
+    private float[] allScores = new float[0];
+    private float[] bias = new float[0];
     private float[] scores = new float[0];
     private float[] biased = new float[0];
     private float[] groupScores = new float[0];
     private boolean[] taken = new boolean[0];
     private int topK;
 
-    /// Routes all rows.
+    /// Makes room for the scores of some rows and returns it: `[rows, experts]`, to be filled before
+    /// [#route].
+    public float[] scores(ExpertGating gating, int rowCount) {
+        int elements = rowCount * gating.experts();
+        if (allScores.length < elements) {
+            allScores = new float[elements];
+        }
+        return allScores;
+    }
+
+    /// Makes room for the correction bias and returns it: `[experts]`, to be filled before [#route].
+    public float[] bias(ExpertGating gating) {
+        if (bias.length < gating.experts()) {
+            bias = new float[gating.experts()];
+        }
+        return bias;
+    }
+
+    /// Routes all rows by their sigmoid scores.
     ///
     /// @param gating    the rule
-    /// @param logits    address of sigmoid scores `[rows][stride]`
-    /// @param stride    floats from one row to the next
-    /// @param bias      address of the correction bias
     /// @param rowCount  rows
-    void route(ExpertGating gating, long logits, int stride, long bias, int rowCount) {
+    public void route(ExpertGating gating, int rowCount) {
         topK = gating.topK();
         reserve(gating, rowCount);
         Arrays.fill(starts, 0, gating.experts() + 1, 0);
         for (int row = 0; row < rowCount; row++) {
             for (int e = 0; e < gating.experts(); e++) {
-                scores[e] = Lanes.get(logits + ((long) row * stride + e) * 4);
-                biased[e] = scores[e] + Lanes.get(bias + e * 4L);
+                scores[e] = allScores[row * gating.experts() + e];
+                biased[e] = scores[e] + bias[e];
             }
             choose(gating, row);
         }
@@ -125,22 +144,22 @@ final class ExpertRouting {
     }
 
     /// First place of an expert's rows; the next expert's first place is their end.
-    int start(int expert) {
+    public int start(int expert) {
         return starts[expert];
     }
 
     /// The row at a place.
-    int row(int place) {
+    public int row(int place) {
         return rows[place];
     }
 
     /// The place of the `k`-th expert of a row, in ascending order of experts.
-    int place(int row, int k) {
+    public int place(int row, int k) {
         return places[row * topK + k];
     }
 
     /// The weight of the `k`-th expert of a row.
-    float weight(int row, int k) {
+    public float weight(int row, int k) {
         return weights[row * topK + k];
     }
 }

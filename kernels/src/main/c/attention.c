@@ -1,0 +1,420 @@
+// Softmax attention over selected slots in the absorbed form: heads are rows of a product with a tile of keys.
+#include "keys.h"
+#include "tiles.h"
+
+// What a worker keeps of a chunk.
+typedef struct {
+    const attention_call *call;
+    int64_t width;         // floats of a value row, padded
+    float *wide;           // [TILE_KEYS][key width]: keys as floats
+    uint8_t *offset;       // [TILE_KEYS][bytes]: keys as codes
+    uint8_t *latent_panels, *rope_panels;
+    float *values;         // [TILE_PANELS][TILE_KEYS][16]
+    float *scores;         // [heads][TILE_KEYS]
+    float *factors;        // [padded heads]
+    rounded_rows latent_query, rope_query; // of the rows of a group
+    float key_scales[2][TILE_KEYS];
+    const uint8_t *keys[TILE_KEYS];
+    int64_t count;
+} workplace;
+
+// A state is, for each head: the largest score, the sum of weights, the weighted sum of values.
+typedef struct {
+    float *largest, *sum, *value;
+} head_states;
+
+INLINE head_states states_at(const attention_call *call, float *at) {
+    int64_t heads = padded(call->heads);
+    return (head_states){at, at + heads, at + 2 * heads};
+}
+
+INLINE void clear_states(const workplace *w, head_states s) {
+    int64_t heads = padded(w->call->heads);
+    for (int64_t h = 0; h < heads; h += LANES) {
+        store(s.largest + h, all(-INFINITY));
+        store(s.sum + h, zero());
+    }
+    memset(s.value, 0, (size_t) (w->call->heads * w->width) * sizeof(float));
+}
+
+// a = a and b together.
+static void join(const workplace *w, head_states a, head_states b) {
+    const attention_call *call = w->call;
+    float scale_a[LANES], scale_b[LANES];
+    for (int64_t from = 0; from < call->heads; from += LANES) {
+        floats largest = maximum(load(a.largest + from), load(b.largest + from));
+        floats fa = exp_lanes(sub(load(a.largest + from), largest));
+        floats fb = exp_lanes(sub(load(b.largest + from), largest));
+        store(a.sum + from, fma_lanes(load(a.sum + from), fa, mul(load(b.sum + from), fb)));
+        store(a.largest + from, largest);
+        store(scale_a, fa);
+        store(scale_b, fb);
+        for (int64_t h = from; h < min64(from + LANES, call->heads); h++) {
+            float *va = a.value + h * w->width;
+            const float *vb = b.value + h * w->width;
+            for (int64_t i = 0; i < w->width; i += LANES) {
+                floats scaled = mul(load(vb + i), all(scale_b[h - from]));
+                store(va + i, fma_lanes(load(va + i), all(scale_a[h - from]), scaled));
+            }
+        }
+    }
+}
+
+static void finish(const workplace *w, head_states s, int64_t row) {
+    const attention_call *call = w->call;
+    for (int64_t h = 0; h < call->heads; h++) {
+        float *out = call->out + (row * call->heads + h) * call->out_step;
+        floats whole = all(s.sum[h]);
+        for (int64_t i = 0; i < call->kv_rank; i += LANES) {
+            store_to(out + i, divide(load(s.value + h * w->width + i), whole), call->kv_rank - i);
+        }
+    }
+}
+
+// ---- Scores of some heads against the tile's keys.
+
+typedef struct {
+    const workplace *w;
+    int64_t group_row, row;  // number in the group, row of the step
+    int64_t head;
+} score_place;
+
+INLINE void float_scores(const score_place *t, int rows, int panels) {
+    const workplace *w = t->w;
+    const attention_call *call = w->call;
+    int64_t depth = call->kv_rank + call->rope;
+    const float *x[TILE_ROWS];
+    floats acc[CELLS];
+    UNROLL for (int r = 0; r < rows; r++) {
+        x[r] = call->query + (t->row * call->heads + t->head + r) * depth;
+    }
+    for (int64_t from = 0; from < KEY_PANELS; from += panels) {
+        UNROLL for (int i = 0; i < rows * panels; i++) {
+            acc[i] = zero();
+        }
+        int64_t panel_floats = whole_steps(depth, LANES) * LANES;
+        tile_f32(rows, panels, x, (const float *) w->latent_panels + from * panel_floats, panel_floats, depth, acc);
+        UNROLL for (int i = 0; i < rows * panels; i++) {
+            float *to = w->scores + (t->head + i / panels) * TILE_KEYS + (from + i % panels) * LANES;
+            store(to, mul(acc[i], all((float) call->scale)));
+        }
+    }
+}
+
+INLINE void add_int8_scores(const score_place *t, int rows, int panels, int part) {
+    const workplace *w = t->w;
+    const attention_call *call = w->call;
+    const rounded_rows *query = part == 0 ? &w->latent_query : &w->rope_query;
+    const uint8_t *keys = part == 0 ? w->latent_panels : w->rope_panels;
+    int64_t quads = query->stride / 4;
+    const int8_t *x[TILE_ROWS];
+    float scale[TILE_ROWS];
+    int32_t start[TILE_ROWS];
+    ints acc[CELLS];
+    UNROLL for (int r = 0; r < rows; r++) {
+        int64_t at = t->group_row * call->heads + t->head + r;
+        x[r] = query->codes + at * query->stride;
+        scale[r] = query->scales[at];
+        start[r] = -W8_OFFSET * query->sums[at * query->sum_step];
+    }
+    for (int64_t from = 0; from < KEY_PANELS; from += panels) {
+        UNROLL for (int i = 0; i < rows * panels; i++) {
+            acc[i] = all_ints(start[i / panels]);
+        }
+        tile_w8(rows, panels, x, keys + from * quads * 64, quads * 64, quads, acc);
+        UNROLL for (int i = 0; i < rows * panels; i++) {
+            float *to = w->scores + (t->head + i / panels) * TILE_KEYS + (from + i % panels) * LANES;
+            floats by_key = load(w->key_scales[part] + (from + i % panels) * LANES);
+            floats factor = mul(all(scale[i / panels]), by_key);
+            floats product = to_floats(acc[i]);
+            if (part == 0) {
+                store(to, mul(product, factor));
+            } else {
+                store(to, mul(fma_lanes(product, factor, load(to)), all((float) call->scale)));
+            }
+        }
+    }
+}
+
+INLINE void latent_scores(const score_place *t, int rows, int panels) { add_int8_scores(t, rows, panels, 0); }
+INLINE void rope_scores(const score_place *t, int rows, int panels) { add_int8_scores(t, rows, panels, 1); }
+
+TILE_TABLE(float_scores, const score_place *)
+TILE_TABLE(latent_scores, const score_place *)
+TILE_TABLE(rope_scores, const score_place *)
+
+// ---- Weights: scores become weights, states their new maxima and sums.
+
+static void weigh(workplace *w, head_states s, int64_t count) {
+    const attention_call *call = w->call;
+    for (int64_t h = 0; h < call->heads; h++) {
+        float *scores = w->scores + h * TILE_KEYS;
+        for (int64_t j = count; j < TILE_KEYS; j++) {
+            scores[j] = -INFINITY;
+        }
+        floats a = maximum(load(scores), load(scores + LANES));
+        floats b = maximum(load(scores + 2 * LANES), load(scores + 3 * LANES));
+        float largest = largest_lane(maximum(a, b));
+        w->factors[h] = s.largest[h];
+        s.largest[h] = largest > s.largest[h] ? largest : s.largest[h];
+    }
+    for (int64_t h = 0; h < call->heads; h += LANES) {
+        floats old = load_to(w->factors + h, call->heads - h);
+        floats now = load_to(s.largest + h, call->heads - h);
+        store_to(w->factors + h, exp_lanes(sub(old, now)), call->heads - h);
+    }
+    int int8 = call->latent.format == KV_INT8;
+    for (int64_t h = 0; h < call->heads; h++) {
+        float *scores = w->scores + h * TILE_KEYS;
+        floats weight[KEY_PANELS];
+        for (int p = 0; p < KEY_PANELS; p++) {
+            weight[p] = exp_lanes(sub(load(scores + p * LANES), all(s.largest[h])));
+            floats kept = int8 ? mul(weight[p], load(w->key_scales[0] + p * LANES)) : weight[p];
+            store(scores + p * LANES, kept);
+        }
+        float sum = sum_lanes(add(add(weight[0], weight[1]), add(weight[2], weight[3])));
+        s.sum[h] = fmaf(s.sum[h], w->factors[h], sum);
+    }
+}
+
+// ---- Values: value = value * factor + weights times the tile's latents, in order of the keys.
+
+typedef struct {
+    const workplace *w;
+    head_states states;
+    int64_t head;
+    int64_t column;  // first element of the slice
+    int64_t count;
+} value_place;
+
+INLINE void add_values(const value_place *t, int rows, int panels) {
+    const workplace *w = t->w;
+    const float *x[TILE_ROWS];
+    floats acc[CELLS];
+    UNROLL for (int r = 0; r < rows; r++) {
+        x[r] = w->scores + (t->head + r) * TILE_KEYS;
+    }
+    UNROLL for (int i = 0; i < rows * panels; i++) {
+        const float *value = t->states.value + (t->head + i / panels) * w->width + t->column + i % panels * LANES;
+        acc[i] = mul(load(value), all(w->factors[t->head + i / panels]));
+    }
+    tile_f32(rows, panels, x, w->values, TILE_KEYS * LANES, t->count, acc);
+    UNROLL for (int i = 0; i < rows * panels; i++) {
+        store(t->states.value + (t->head + i / panels) * w->width + t->column + i % panels * LANES, acc[i]);
+    }
+}
+
+TILE_TABLE(add_values, const value_place *)
+
+// The tile's latents [panels][TILE_KEYS][16] from a column on.
+static void slice_values(workplace *w, int64_t column, int64_t panels) {
+    const attention_call *call = w->call;
+    int64_t wide_step = whole_steps(call->kv_rank + call->rope, LANES);
+    for (int64_t p = 0; p < panels; p++) {
+        int64_t from = column + p * LANES;
+        int64_t n = call->kv_rank - from;
+        float *to = w->values + p * TILE_KEYS * LANES;
+        for (int64_t j = 0; j < w->count; j++) {
+            floats value;
+            if (call->latent.format != KV_INT8) {
+                value = load_to(w->wide + j * wide_step + from, n);
+            } else if (n >= LANES) {
+                value = load_i8((const int8_t *) w->keys[j] + from);
+            } else {
+                int8_t rest[LANES] = {0};
+                memcpy(rest, w->keys[j] + from, (size_t) n);
+                value = load_i8(rest);
+            }
+            store(to + j * LANES, value);
+        }
+    }
+}
+
+// ---- Tiles and segments.
+
+INLINE int64_t slot_of(const attention_call *call, int64_t row, int64_t rank) {
+    return call->dense[row] ? call->batch.first_slot + rank : call->selected[row * call->top_k + rank];
+}
+
+// Gathers the keys of ranks `[rank, rank + count)` of a row.
+static void gather(workplace *w, int64_t row, int64_t rank, int64_t count) {
+    const attention_call *call = w->call;
+    const int32_t *table = (const int32_t *) call->batch.tables[row];
+    const uint8_t *rows[TILE_KEYS];
+    w->count = count;
+    for (int64_t j = 0; j < count; j++) {
+        int64_t slot = slot_of(call, row, rank + j);
+        w->keys[j] = row_of(&call->latent, table, slot);
+        if (call->latent.format == KV_INT8) {
+            const float *scales = scales_of(&call->latent, table, slot);
+            w->key_scales[0][j] = scales[0];
+            w->key_scales[1][j] = scales[1];
+        }
+    }
+    if (call->latent.format == KV_INT8) {
+        offset_rows(w->keys, count, call->kv_rank, w->offset);
+        point(w->offset, whole_steps(call->kv_rank, 64), count, rows);
+        turn(rows, count, whole_steps(call->kv_rank, 64) / 4, w->latent_panels);
+        const uint8_t *ropes[TILE_KEYS];
+        for (int64_t j = 0; j < count; j++) {
+            ropes[j] = w->keys[j] + call->kv_rank;
+        }
+        offset_rows(ropes, count, call->rope, w->offset);
+        point(w->offset, whole_steps(call->rope, 64), count, rows);
+        turn(rows, count, whole_steps(call->rope, 64) / 4, w->rope_panels);
+        for (int64_t j = count; j < TILE_KEYS; j++) {
+            w->key_scales[0][j] = 0;
+            w->key_scales[1][j] = 0;
+        }
+    } else {
+        int64_t width = call->kv_rank + call->rope;
+        widen_rows(w->keys, count, call->latent.format, width, w->wide);
+        point((const uint8_t *) w->wide, whole_steps(width, LANES) * 4, count, rows);
+        turn(rows, count, width, w->latent_panels);
+    }
+}
+
+static void score(const workplace *w, int64_t group_row, int64_t row) {
+    const attention_call *call = w->call;
+    for (int64_t head = 0; head < call->heads; head += TILE_ROWS) {
+        int64_t heads = min64(TILE_ROWS, call->heads - head);
+        const score_place t = {w, group_row, row, head};
+        if (call->latent.format == KV_INT8) {
+            latent_scores_shapes[TILE_PANELS - 1][heads - 1](&t);
+            rope_scores_shapes[TILE_PANELS - 1][heads - 1](&t);
+        } else {
+            float_scores_shapes[TILE_PANELS - 1][heads - 1](&t);
+        }
+    }
+}
+
+// Values of all rows of a group pass slice by slice, so that a slice is made once: weights of each row are kept.
+static void add_slices(workplace *w, head_states s, int64_t count) {
+    const attention_call *call = w->call;
+    int64_t all_panels = w->width / LANES;
+    for (int64_t panel = 0; panel < all_panels; panel += TILE_PANELS) {
+        int64_t panels = min64(TILE_PANELS, all_panels - panel);
+        slice_values(w, panel * LANES, panels);
+        for (int64_t head = 0; head < call->heads; head += TILE_ROWS) {
+            int64_t heads = min64(TILE_ROWS, call->heads - head);
+            const value_place t = {w, s, head, panel * LANES, count};
+            add_values_shapes[panels - 1][heads - 1](&t);
+        }
+    }
+}
+
+INLINE int64_t visible_keys(const attention_call *call, int64_t row) { return call->counts[row]; }
+
+// One segment of the rows of a group; states: one a row.
+static void segment(workplace *w, int64_t first_row, int64_t rows, int64_t number, float *states) {
+    const attention_call *call = w->call;
+    int64_t last = first_row + rows - 1;
+    int64_t end = min64(visible_keys(call, last), (number + 1) * SEGMENT_KEYS);
+    for (int64_t r = 0; r < rows; r++) {
+        clear_states(w, states_at(call, states + r * call->state_floats));
+    }
+    for (int64_t rank = number * SEGMENT_KEYS; rank < end; rank += TILE_KEYS) {
+        gather(w, last, rank, min64(TILE_KEYS, end - rank));
+        for (int64_t r = 0; r < rows; r++) {
+            int64_t count = min64(w->count, visible_keys(call, first_row + r) - rank);
+            if (count > 0) {
+                head_states s = states_at(call, states + r * call->state_floats);
+                score(w, r, first_row + r);
+                weigh(w, s, count);
+                add_slices(w, s, count);
+            }
+        }
+    }
+}
+
+static rounded_rows rounded_queries(const attention_call *call, uint8_t **scratch, int64_t width) {
+    int64_t rows = GROUP_ROWS * call->heads;
+    int64_t stride = whole_steps(width, 64);
+    return (rounded_rows){take(scratch, rows * stride), stride, take(scratch, rows * 4), 1,
+                          take(scratch, rows * (1 + stride / 32) * 4), 1 + stride / 32};
+}
+
+static void round_queries(workplace *w, int64_t first_row, int64_t rows) {
+    const attention_call *call = w->call;
+    for (int64_t i = 0; i < rows * call->heads; i++) {
+        const float *query = call->query + (first_row * call->heads + i) * (call->kv_rank + call->rope);
+        round_into(&w->latent_query, i, query, 0, call->kv_rank);
+        round_into(&w->rope_query, i, query + call->kv_rank, 0, call->rope);
+    }
+}
+
+static workplace prepare(const attention_call *call, int32_t worker, uint8_t **scratch) {
+    workplace w;
+    int64_t width = call->kv_rank + call->rope;
+    *scratch = call->scratch + worker * call->scratch_bytes;
+    w.call = call;
+    w.width = padded(call->kv_rank);
+    w.count = 0;
+    w.wide = take(scratch, TILE_KEYS * whole_steps(width, LANES) * 4);
+    w.offset = (uint8_t *) w.wide;
+    w.latent_panels = take(scratch, TILE_KEYS * whole_steps(width, LANES) * 4);
+    w.rope_panels = take(scratch, TILE_KEYS * whole_steps(call->rope, 64));
+    w.values = take(scratch, TILE_PANELS * TILE_KEYS * LANES * 4);
+    w.scores = take(scratch, call->heads * TILE_KEYS * 4);
+    w.factors = take(scratch, padded(call->heads) * 4);
+    w.latent_query = rounded_queries(call, scratch, call->kv_rank);
+    w.rope_query = rounded_queries(call, scratch, call->rope);
+    return w;
+}
+
+void FN(attention)(const attention_call *call, int32_t chunk, int32_t worker) {
+    const int32_t *c = call->chunks + 4 * chunk;
+    int64_t first_row = c[0], rows = c[1], first = c[2], segments = c[3];
+    uint8_t *scratch;
+    workplace w = prepare(call, worker, &scratch);
+    if (call->latent.format == KV_INT8) {
+        round_queries(&w, first_row, rows);
+    }
+    if (!call->whole) {
+        for (int64_t s = first; s < first + segments; s++) {
+            segment(&w, first_row, rows, s, call->states + (first_row * call->segments + s) * call->state_floats);
+        }
+        return;
+    }
+    float *joined = take(&scratch, GROUP_ROWS * call->state_floats * 4);
+    float *one = take(&scratch, GROUP_ROWS * call->state_floats * 4);
+    for (int64_t r = 0; r < rows; r++) {
+        clear_states(&w, states_at(call, joined + r * call->state_floats));
+    }
+    for (int64_t s = first; s < first + segments; s++) {
+        segment(&w, first_row, rows, s, one);
+        for (int64_t r = 0; r < rows; r++) {
+            if (visible_keys(call, first_row + r) > s * SEGMENT_KEYS) {
+                join(&w, states_at(call, joined + r * call->state_floats),
+                     states_at(call, one + r * call->state_floats));
+            }
+        }
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        finish(&w, states_at(call, joined + r * call->state_floats), first_row + r);
+    }
+}
+
+// Joins the segments of split rows: a chunk is a row.
+void FN(attention_join)(const attention_call *call, int32_t chunk, int32_t worker) {
+    uint8_t *scratch;
+    workplace w = prepare(call, worker, &scratch);
+    head_states joined = states_at(call, take(&scratch, call->state_floats * 4));
+    clear_states(&w, joined);
+    for (int64_t s = 0; s * SEGMENT_KEYS < visible_keys(call, chunk); s++) {
+        join(&w, joined, states_at(call, call->states + (chunk * call->segments + s) * call->state_floats));
+    }
+    finish(&w, joined, chunk);
+}
+
+// Bytes a worker needs.
+int64_t FN(attention_scratch)(const attention_call *call) {
+    uint8_t *scratch = 0;
+    attention_call sized = *call;
+    sized.scratch = 0;
+    sized.scratch_bytes = 0;
+    prepare(&sized, 0, &scratch);
+    take(&scratch, GROUP_ROWS * call->state_floats * 4);
+    take(&scratch, GROUP_ROWS * call->state_floats * 4);
+    return (int64_t) (intptr_t) scratch;
+}

@@ -1,0 +1,199 @@
+package io.millrace.kernels.nativecode;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import io.millrace.kernels.AttentionRows;
+import io.millrace.kernels.MlaForm;
+import io.millrace.kernels.MlaShape;
+import io.millrace.kernels.MlaWeights;
+import io.millrace.kernels.PackedMatrix;
+import io.millrace.kernels.RowBatch;
+import io.millrace.kernels.Selection;
+import io.millrace.kernels.pool.KernelPool;
+import java.lang.foreign.MemorySegment;
+
+/// Attention over selected slots, then W_UV. A row's keys are cut in segments of a fixed size whose
+/// states are joined in order. Many rows: a chunk is a group of rows with all their segments;
+/// neighbours that attend to everything share each tile of keys. Few rows: a chunk is a segment. The
+/// arithmetic of a row is the same.
+final class AttentionPhases {
+    private static final int CALL_FIELDS = 28;
+    private static final int CHUNK_INTS = 4;
+    private static final int SEGMENT_KEYS = 512;
+    private static final int GROUP_ROWS = 8;
+    private static final int LANES = 16;
+    private static final int CHUNKS_PER_THREAD = 4;
+
+    private final KernelPool pool;
+    private final LinearPhase linear;
+    private final RowPhases rows;
+    private final Phase attend;
+    private final Phase join;
+    private final MemorySegment sizing;
+    private final CallBlock call;
+    private final StepRows step;
+    private final RoundedRows rounded;
+    private final Buffer selected;
+    private final Buffer counts;
+    private final Buffer dense;
+    private final Buffer chunkBuffer;
+    private final Buffer states;
+    private final Buffer latents;
+    private final Buffer scratch;
+
+    AttentionPhases(NativeLibrary library, Buffers buffers, KernelPool pool, LinearPhase linear, RowPhases rows) {
+        this.pool = pool;
+        this.linear = linear;
+        this.rows = rows;
+        attend = new Phase(library, "attention", true);
+        join = new Phase(library, "attention_join", true);
+        sizing = library.function("attention_scratch");
+        call = new CallBlock(buffers, CALL_FIELDS);
+        step = new StepRows(buffers);
+        rounded = new RoundedRows(buffers);
+        selected = buffers.buffer();
+        counts = buffers.buffer();
+        dense = buffers.buffer();
+        chunkBuffer = buffers.buffer();
+        states = buffers.buffer();
+        latents = buffers.buffer();
+        scratch = buffers.buffer();
+    }
+
+    /// What a call is about.
+    record Call(MlaWeights weights, AttentionRows input, RowBatch batch, Selection selection) {}
+
+    void run(Call c, long y) {
+        if (c.batch.rows() == 0) {
+            return;
+        }
+        MlaShape s = c.weights.shape();
+        step.fill(c.batch);
+        int segments = fillSelection(c);
+        boolean whole = c.batch.rows() >= CHUNKS_PER_THREAD * pool.threads() || segments == 1;
+        int chunks = whole ? wholeChunks(c) : segmentChunks(c);
+        fill(c, whole, segments);
+        attend.run(pool, call, chunks);
+        if (!whole) {
+            join.run(pool, call, c.batch.rows());
+        }
+        raiseValues(c, s, y);
+    }
+
+    private int fillSelection(Call c) {
+        int rowCount = c.batch.rows();
+        int topK = c.selection.topK();
+        MemorySegment slots = selected.bytes((long) rowCount * topK * Integer.BYTES);
+        MemorySegment sizes = counts.bytes((long) rowCount * Integer.BYTES);
+        MemorySegment all = dense.bytes((long) rowCount * Integer.BYTES);
+        int most = 1;
+        for (int row = 0; row < rowCount; row++) {
+            int count = c.selection.count(row);
+            boolean selectsAll = c.selection.selectsAll(row);
+            sizes.setAtIndex(JAVA_INT, row, count);
+            all.setAtIndex(JAVA_INT, row, selectsAll ? 1 : 0);
+            if (!selectsAll) {
+                c.selection.copySlots(row, slots, (long) row * topK * Integer.BYTES);
+            }
+            most = Math.max(most, Math.ceilDiv(count, SEGMENT_KEYS));
+        }
+        return most;
+    }
+
+    private int wholeChunks(Call c) {
+        RowBatch batch = c.batch;
+        MemorySegment chunks = chunkBuffer.bytes((long) batch.rows() * CHUNK_INTS * Integer.BYTES);
+        int count = 0;
+        int row = 0;
+        while (row < batch.rows()) {
+            int group = 1;
+            while (c.selection.selectsAll(row)
+                    && group < GROUP_ROWS
+                    && row + group < batch.rows()
+                    && batch.sequence(row + group) == batch.sequence(row)
+                    && c.selection.selectsAll(row + group)) {
+                group++;
+            }
+            int last = c.selection.count(row + group - 1);
+            new Chunk(row, group, 0, Math.ceilDiv(last, SEGMENT_KEYS)).write(chunks, count++);
+            row += group;
+        }
+        return count;
+    }
+
+    private int segmentChunks(Call c) {
+        int total = 0;
+        for (int row = 0; row < c.batch.rows(); row++) {
+            total += Math.ceilDiv(c.selection.count(row), SEGMENT_KEYS);
+        }
+        MemorySegment chunks = chunkBuffer.bytes((long) total * CHUNK_INTS * Integer.BYTES);
+        int count = 0;
+        for (int row = 0; row < c.batch.rows(); row++) {
+            for (int s = 0; s * SEGMENT_KEYS < c.selection.count(row); s++) {
+                new Chunk(row, 1, s, 1).write(chunks, count++);
+            }
+        }
+        return count;
+    }
+
+    /// Rows and segments of a chunk.
+    private record Chunk(int row, int rows, int segment, int segments) {
+        void write(MemorySegment chunks, int number) {
+            long at = (long) number * CHUNK_INTS;
+            chunks.setAtIndex(JAVA_INT, at, row);
+            chunks.setAtIndex(JAVA_INT, at + 1, rows);
+            chunks.setAtIndex(JAVA_INT, at + 2, segment);
+            chunks.setAtIndex(JAVA_INT, at + 3, segments);
+        }
+    }
+
+    private void fill(Call c, boolean whole, int segments) {
+        MlaShape s = c.weights.shape();
+        int width = Math.ceilDiv(s.kvLoraRank(), LANES) * LANES;
+        long stateFloats = 2L * Math.ceilDiv(s.heads(), LANES) * LANES + (long) s.heads() * width;
+        long rowCount = c.batch.rows();
+        step.put(call.begin(), c.selection.firstSlot());
+        call.put(c.input.query())
+                .put(s.heads())
+                .put(s.kvLoraRank())
+                .put(s.ropeDim())
+                .put((double) s.softmaxScale());
+        call.put(c.input.latent());
+        call.put(selected.memory()).put(counts.memory()).put(dense.memory()).put(c.selection.topK());
+        call.put(chunkBuffer.memory()).put(whole);
+        call.put(whole ? 0 : states.floats(rowCount * segments * stateFloats))
+                .put(segments)
+                .put(stateFloats);
+        call.put(latents.floats(rowCount * s.heads() * s.kvLoraRank())).put(s.kvLoraRank());
+        long mark = call.mark();
+        call.putNull().put(0);
+        long bytes = NativeLibrary.scratchBytes(sizing, call.address());
+        call.set(mark, scratch.bytes(bytes * pool.threads()).address());
+        call.set(mark + Long.BYTES, bytes);
+    }
+
+    private void raiseValues(Call c, MlaShape s, long y) {
+        int rowCount = c.batch.rows();
+        long from = latents.memory().address();
+        PackedMatrix first = c.weights.valueUp().getFirst();
+        if (first.format().isInteger()) {
+            rows.round(from, s.kvLoraRank(), 0, s.kvLoraRank(), rounded, rowCount * s.heads());
+        }
+        linear.begin(s.heads());
+        for (int h = 0; h < s.heads(); h++) {
+            long x = from + (long) h * s.kvLoraRank() * Float.BYTES;
+            var in = new LinearPhase.Rows(x, (long) s.heads() * s.kvLoraRank(), rounded, h, s.heads(), 0, rowCount);
+            long out = y + (long) h * s.vDim() * Float.BYTES;
+            linear.add(c.weights.valueUp().get(h), in, out, (long) s.heads() * s.vDim());
+        }
+        linear.run(pool);
+    }
+
+    /// Checks that this provider computes the form.
+    static void check(MlaForm form) {
+        if (form != MlaForm.ABSORBED) {
+            throw new IllegalArgumentException(
+                    "millrace.kernels.mla-form: " + form + " (expected: ABSORBED with the native provider)");
+        }
+    }
+}
