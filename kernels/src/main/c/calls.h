@@ -105,6 +105,7 @@ typedef struct {
     paged_rows index_keys;
     float *index_weights;       // [rows][index_heads]
     double index_scale;
+    float *index_query;         // [rows][index_heads][index_dim]
 } prolog_call;
 
 // Inner activations of a SwiGLU, then their rounding.

@@ -62,6 +62,10 @@ void FN(prolog_heads)(const prolog_call *call, int32_t chunk, int32_t worker) {
     EACH_ROW(call, chunk, row) {
         const float *cos = call->cos + row * (call->rope / 2);
         const float *sin = call->sin + row * (call->rope / 2);
+        for (int64_t h = 0; call->indexed && h < call->index_heads; h++) {
+            float *query = call->index_query + (row * call->index_heads + h) * call->index_dim;
+            rotate(query, call->index_rope_style, call->rope, cos, sin);
+        }
         for (int64_t h = 0; h < call->heads; h++) {
             float *head = call->head_rows + row * call->head_step + h * head_width;
             rotate(head + call->nope, call->rope_style, call->rope, cos, sin);

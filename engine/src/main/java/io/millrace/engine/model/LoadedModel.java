@@ -99,7 +99,8 @@ public final class LoadedModel implements AutoCloseable {
     }
 
     static Kernels open(KernelSettings settings) {
-        SelectedKernels selected = KernelProviders.select(settings.provider(), threads(settings));
+        SelectedKernels selected =
+                KernelProviders.select(settings.suitableProvider(), threads(settings), settings.isaLevel());
         LOG.info("kernels {}{}", selected.kernels().name(), selected.declinedText());
         return selected.kernels();
     }

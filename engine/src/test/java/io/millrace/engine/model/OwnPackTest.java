@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /// A model folder that holds a pack of generated weights instead of a checkpoint.
 class OwnPackTest {
-    private static final KernelSettings SCALAR = new KernelSettings("scalar", 2, null);
+    private static final KernelSettings SCALAR = new KernelSettings("scalar", 2, null, null);
 
     @TempDir
     Path folder;

@@ -25,7 +25,7 @@ final class PackRun {
 
     static EngineSettings settings(String packs, String provider, WeightProfile profile) {
         return new EngineSettings(
-                new KernelSettings(provider, 2, null),
+                new KernelSettings(provider, 2, null, null),
                 DsaSettings.defaults(),
                 new KvSettings(KvFormat.F32, 640),
                 new WeightsSettings(0, profile, packs));

@@ -39,7 +39,12 @@ class SameBytesTest {
     static Stream<Arguments> cases() {
         TestModels.Options scalar = TestModels.Options.of("scalar");
         TestModels.Options vector = TestModels.Options.of("vector");
+        TestModels.Options inC = TestModels.Options.of("native");
         return Stream.of(
+                Arguments.of("glm52-indexshare-tiny", inC),
+                Arguments.of("deepseek-v32-tiny", inC.with(KvFormat.INT8)),
+                Arguments.of(TestModels.MINI, inC.with(KvFormat.INT8)),
+                Arguments.of(TestModels.MINI, inC.with(KvFormat.BF16)),
                 Arguments.of("glm52-indexshare-tiny", scalar.with(KvFormat.BF16)),
                 Arguments.of("glm52-indexshare-tiny", vector),
                 Arguments.of("deepseek-v32-tiny", vector.with(KvFormat.BF16)),

@@ -22,7 +22,7 @@ public final class TestModels {
     public static final String MINI = "mini";
 
     /// Kernel providers every bit rule holds for.
-    public static final List<String> PROVIDERS = List.of("scalar", "vector");
+    public static final List<String> PROVIDERS = List.of("scalar", "vector", "native");
 
     private TestModels() {}
 
@@ -80,7 +80,7 @@ public final class TestModels {
 
     public static LoadedModel load(String name, Options options) {
         EngineSettings settings = new EngineSettings(
-                new KernelSettings(options.provider, options.threads, options.form),
+                new KernelSettings(options.provider, options.threads, options.form, null),
                 new DsaSettings(options.topK),
                 new KvSettings(options.format, null),
                 new WeightsSettings(0, options.profile, WeightsSettings.OFF));

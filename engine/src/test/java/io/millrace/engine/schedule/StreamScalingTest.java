@@ -37,7 +37,7 @@ class StreamScalingTest {
     @Test
     void eightEqualStreamsTakeLessThanFourTimesAsLongAsOne() {
         EngineSettings settings = new EngineSettings(
-                new KernelSettings("vector", 1, null),
+                new KernelSettings("vector", 1, null, null),
                 DsaSettings.defaults(),
                 KvSettings.defaults(),
                 WeightsSettings.defaults());

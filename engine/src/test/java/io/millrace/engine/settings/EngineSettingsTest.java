@@ -13,7 +13,7 @@ class EngineSettingsTest {
     @Test
     void defaultsArePinned() {
         EngineSettings settings = EngineSettings.defaults();
-        assertThat(settings.kernels()).isEqualTo(new KernelSettings("auto", 0, MlaForm.ABSORBED));
+        assertThat(settings.kernels()).isEqualTo(new KernelSettings("auto", 0, MlaForm.ABSORBED, "auto"));
         assertThat(settings.dsa().topKOverride()).isEmpty();
         assertThat(settings.kv()).isEqualTo(new KvSettings(KvFormat.BF16, 32_768));
         assertThat(settings.kv().poolPages()).isEqualTo(512);
@@ -33,10 +33,10 @@ class EngineSettingsTest {
     @Test
     void refusesWhatCannotBe() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new KernelSettings("No Such", 0, null))
+                .isThrownBy(() -> new KernelSettings("No Such", 0, null, null))
                 .withMessageContaining("millrace.kernels.provider");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new KernelSettings(null, -1, null))
+                .isThrownBy(() -> new KernelSettings(null, -1, null, null))
                 .withMessageContaining("-1");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new DsaSettings(-1))

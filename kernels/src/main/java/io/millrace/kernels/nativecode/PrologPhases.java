@@ -174,6 +174,7 @@ final class PrologPhases {
         call.put(true).put(p.index).put(w.headDim()).put(w.heads()).put(w.headDim());
         call.put(w.keyNormGain()).put(w.keyNormBias()).put(indexer.keys());
         call.put(indexer.headWeights()).put(1 / Math.sqrt((double) w.heads() * w.headDim()));
+        call.put(indexer.query());
     }
 
     // Scales of W_UK lie along the inputs of the absorbing product.

@@ -183,14 +183,17 @@ class NativeKernelsTest {
                         new StepCase(random, layer, format, firstSlot, new int[] {0, 700, 90}, new int[] {9, 3, 70});
                 MemorySegment x = random.floats((long) step.rows() * shape.hiddenSize(), 1);
                 LayerRun expected = new LayerRun(scalar, layer, step, MlaForm.ABSORBED, 64).prolog(x, true);
-                MemorySegment rows = expected.query;
-                assertThat(rows.byteSize()).isPositive();
                 expected.select().attend(expected.selection);
                 LayerRun first = null;
                 for (IsaLevel level : NativeKernels.levels()) {
                     try (NativeKernels kernels = started(2, level)) {
                         LayerRun run = new LayerRun(kernels, layer, step, MlaForm.ABSORBED, 64).prolog(x, true);
                         Floats.assertClose(run.query, expected.query, shape.cacheRow(), 3e-5);
+                        Floats.assertClose(run.indexQuery, expected.indexQuery, layer.indexDim, 3e-5);
+                        Floats.assertClose(run.headWeights, expected.headWeights, layer.indexHeads, 3e-5);
+                        if (format == KvFormat.F32) {
+                            Floats.assertClose(run.pool(), expected.pool(), 64, 3e-5);
+                        }
                         run.inputsOf(expected).select();
                         for (int row = 0; row < step.rows(); row++) {
                             assertThat(run.selection.count(row)).isEqualTo(expected.selection.count(row));

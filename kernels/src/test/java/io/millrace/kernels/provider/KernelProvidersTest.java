@@ -17,16 +17,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class KernelProvidersTest {
     @Test
-    void autoTakesVectorWhereItsModuleIsPresent() {
+    void autoTakesNativeWhereThereWasACompiler() {
         SelectedKernels selected = KernelProviders.select("auto", 2);
         try (var kernels = selected.kernels()) {
-            assertThat(kernels.name()).isEqualTo("vector");
+            assertThat(kernels.name()).isEqualTo("native");
+            assertThat(kernels.numericsId()).isEqualTo("native-v1");
+            assertThat(selected.declinedText()).isEqualTo("; ascend declined: not part of this build");
+        }
+        try (var kernels = KernelProviders.select("vector", 1).kernels()) {
             assertThat(kernels.numericsId()).matches("vector-\\d+-v1");
-            assertThat(selected.declined())
-                    .extracting(SelectedKernels.Declined::provider)
-                    .containsExactly("ascend", "native");
-            assertThat(selected.declinedText())
-                    .isEqualTo("; ascend declined: not part of this build; native declined: not part of this build");
         }
     }
 
@@ -38,7 +37,7 @@ class KernelProvidersTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"native", "ascend"})
+    @ValueSource(strings = {"ascend"})
     void namingAnUnavailableProviderFailsWithTheReason(String provider) {
         assertThatThrownBy(() -> KernelProviders.select(provider, 1))
                 .isInstanceOf(IllegalArgumentException.class)

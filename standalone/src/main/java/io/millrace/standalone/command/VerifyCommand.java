@@ -76,7 +76,7 @@ public final class VerifyCommand implements Callable<Integer> {
 
     private EngineSettings settings() {
         return new EngineSettings(
-                new KernelSettings(provider, 0, null),
+                new KernelSettings(provider, 0, null, null),
                 DsaSettings.defaults(),
                 new KvSettings(KvFormat.F32, null),
                 WeightsSettings.defaults());

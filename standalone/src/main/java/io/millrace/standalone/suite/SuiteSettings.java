@@ -45,7 +45,7 @@ public record SuiteSettings(
     /// @param provider  name of the kernel provider, or `auto`
     public SuiteSettings computedBy(String provider) {
         KernelSettings old = engine.kernels();
-        KernelSettings kernels = new KernelSettings(provider, old.threads(), old.mlaForm());
+        KernelSettings kernels = new KernelSettings(provider, old.threads(), old.mlaForm(), old.isa());
         return with(new EngineSettings(kernels, engine.dsa(), engine.kv(), engine.weights()));
     }
 }
