@@ -66,10 +66,17 @@ INLINE void w8_tile(const tile_place *t, int rows, int panels) {
     }
 }
 
-INLINE int32_t group_sum(const int32_t *sums, int64_t group, int64_t parts) {
-    int32_t sum = sums[group * parts];
-    for (int64_t i = 1; i < parts; i++) {
-        sum += sums[group * parts + i];
+// Sum of the codes of a group: from the sums of each 32 where groups consist of such.
+INLINE int32_t group_sum(const int8_t *codes, const int32_t *sums, int64_t first, int64_t group) {
+    int32_t sum = 0;
+    if (group % 32 == 0) {
+        for (int64_t i = first / 32; i < (first + group) / 32; i++) {
+            sum += sums[i];
+        }
+    } else {
+        for (int64_t i = first; i < first + group; i++) {
+            sum += codes[i];
+        }
     }
     return sum;
 }
@@ -89,11 +96,14 @@ INLINE void w4_tile(const tile_place *t, int rows, int panels) {
         store(total[i], zero());
     }
     int64_t octets = part->group / 8;
-    int64_t parts = part->group / 32;
     for (int64_t g = 0; g < part->depth / part->group; g++) {
+        int32_t start[TILE_ROWS];
+        for (int r = 0; r < rows; r++) {
+            start[r] = group_sum(x[r], sums[r], g * part->group, part->group);
+        }
         ints acc[CELLS];
         UNROLL for (int i = 0; i < rows * panels; i++) {
-            acc[i] = all_ints(-8 * group_sum(sums[i / panels], g, parts));
+            acc[i] = all_ints(-8 * start[i / panels]);
         }
         tile_w4(rows, panels, x, g * part->group, t->w + g * octets * 64, part->panel_bytes, octets, acc);
         floats scale[TILE_PANELS];

@@ -49,16 +49,19 @@ INLINE void layer_norm(float *x, const float *gain, const float *bias, int64_t w
     }
 }
 
+// The largest magnitude; NaN if an element is infinite or none.
 INLINE float largest_magnitude(const float *x, const float *factors, int64_t width) {
     floats largest = zero();
+    floats poison = zero();
     for (int64_t i = 0; i < width; i += LANES) {
         floats v = load_to(x + i, width - i);
         if (factors) {
             v = mul(v, load_to(factors + i, width - i));
         }
         largest = maximum(largest, magnitude(v));
+        poison = fma_lanes(v, zero(), poison);
     }
-    return largest_lane(largest);
+    return largest_lane(largest) + sum_lanes(poison);
 }
 
 // Rounds a row to codes, padded with zeros to padded(width); returns the scale. Sums, if wanted, are those of
@@ -66,6 +69,9 @@ INLINE float largest_magnitude(const float *x, const float *factors, int64_t wid
 INLINE float round_row(const float *x, const float *factors, int64_t width, int8_t *codes, int32_t *sums) {
     float largest = largest_magnitude(x, factors, width);
     float inverse = largest < SMALLEST ? 0 : MAX_CODE / largest;
+    if (inverse != inverse) {
+        inverse = 0;  // codes 0 times a scale that is not a number
+    }
     ints total = zero_ints();
     ints group = zero_ints();
     for (int64_t i = 0; i < width; i += LANES) {

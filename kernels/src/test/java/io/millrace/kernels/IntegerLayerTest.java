@@ -25,7 +25,7 @@ class IntegerLayerTest {
         try (Kernels kernels = provider.open(2)) {
             for (MlaShape shape : List.of(LayerCase.mini(), LayerCase.odd())) {
                 for (QuantFormat format : List.of(QuantFormat.W8A8, QuantFormat.W4A8)) {
-                    for (MlaForm form : MlaForm.values()) {
+                    for (MlaForm form : provider.forms()) {
                         LayerCase layer = layer(shape, format);
                         StepCase step = step(layer, KvFormat.F32, 0, new int[] {0, 65}, new int[] {9, 1});
                         MemorySegment x = random.floats((long) step.rows() * shape.hiddenSize(), 2);
@@ -132,7 +132,7 @@ class IntegerLayerTest {
     void attentionOverCodesAgreesWithTheSpecification(ProviderCase provider) {
         try (Kernels kernels = provider.open(2)) {
             for (MlaShape shape : List.of(LayerCase.mini(), LayerCase.odd())) {
-                for (MlaForm form : MlaForm.values()) {
+                for (MlaForm form : provider.forms()) {
                     LayerCase layer = layer(shape, QuantFormat.F32);
                     StepCase step = step(layer, KvFormat.INT8, 1, new int[] {0, 63, 1300}, new int[] {5, 3, 1});
                     LayerRun expected = new LayerRun(scalar, layer, step, form, 127);
@@ -152,7 +152,7 @@ class IntegerLayerTest {
     @EnumSource
     void everySplitIntoCallsAndThreadsGivesTheSameBytes(ProviderCase provider) {
         for (QuantFormat format : List.of(QuantFormat.W8A8, QuantFormat.W4A8)) {
-            for (MlaForm form : MlaForm.values()) {
+            for (MlaForm form : provider.forms()) {
                 LayerCase layer = layer(LayerCase.mini(), format);
                 StepCase step = step(layer, KvFormat.INT8, 0, new int[] {0, 130, 700}, new int[] {70, 5, 2});
                 int rows = step.rows();

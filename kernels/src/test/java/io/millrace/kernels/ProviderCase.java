@@ -2,6 +2,7 @@ package io.millrace.kernels;
 
 import io.millrace.kernels.nativecode.NativeKernels;
 import io.millrace.kernels.vector.VectorKernels;
+import java.util.List;
 import java.util.Optional;
 
 /// The providers that are compared with the specification.
@@ -22,6 +23,14 @@ public enum ProviderCase {
                 kernels.start();
                 yield kernels;
             }
+        };
+    }
+
+    /// Forms of attention it computes.
+    public List<MlaForm> forms() {
+        return switch (this) {
+            case VECTOR -> List.of(MlaForm.ABSORBED, MlaForm.NAIVE);
+            case NATIVE -> List.of(MlaForm.ABSORBED);
         };
     }
 }

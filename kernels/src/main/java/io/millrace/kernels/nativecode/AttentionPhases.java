@@ -6,7 +6,6 @@ import io.millrace.kernels.AttentionRows;
 import io.millrace.kernels.MlaForm;
 import io.millrace.kernels.MlaShape;
 import io.millrace.kernels.MlaWeights;
-import io.millrace.kernels.PackedMatrix;
 import io.millrace.kernels.RowBatch;
 import io.millrace.kernels.Selection;
 import io.millrace.kernels.pool.KernelPool;
@@ -175,9 +174,10 @@ final class AttentionPhases {
     private void raiseValues(Call c, MlaShape s, long y) {
         int rowCount = c.batch.rows();
         long from = latents.memory().address();
-        PackedMatrix first = c.weights.valueUp().getFirst();
-        if (first.format().isInteger()) {
-            rows.round(from, s.kvLoraRank(), 0, s.kvLoraRank(), rounded, rowCount * s.heads());
+        int inputs = RoundedRows.inputs(c.weights.valueUp().getFirst());
+        if (inputs > 0) {
+            var rounding = new RowPhases.Rounding(from, s.kvLoraRank(), 0, s.kvLoraRank(), inputs);
+            rows.round(rounding, rounded, rowCount * s.heads());
         }
         linear.begin(s.heads());
         for (int h = 0; h < s.heads(); h++) {

@@ -63,18 +63,15 @@ final class ExpertPhases {
                 .add(w.gate(), in, gate, width)
                 .add(w.up(), in, up, width)
                 .run(pool);
-        boolean integer = w.down().format().isInteger();
-        rowPhases.inner(new RowPhases.Inner(gate, up, width, width, w.rotation(), integer, roundedInner), rows);
+        inner(new Inner(gate, up, width), w, roundedInner, rows);
         linear.begin(1).add(w.down(), LinearPhase.Rows.of(gate, width, roundedInner, rows), y, hidden);
         linear.run(pool);
     }
 
     private void roundInput(long x, int hidden, int rows, PackedMatrix... weights) {
-        for (PackedMatrix w : weights) {
-            if (w.format().isInteger()) {
-                rowPhases.round(x, hidden, 0, hidden, roundedInput, rows);
-                return;
-            }
+        int inputs = RoundedRows.inputs(weights);
+        if (inputs > 0) {
+            rowPhases.round(new RowPhases.Rounding(x, hidden, 0, hidden, inputs), roundedInput, rows);
         }
     }
 
@@ -111,8 +108,8 @@ final class ExpertPhases {
     private record Inner(long gate, long up, int width) {}
 
     private void inner(Inner i, GatedMlpWeights w, RoundedRows rounded, int rows) {
-        boolean integer = w.down().format().isInteger();
-        rowPhases.inner(new RowPhases.Inner(i.gate, i.up, i.width, i.width, w.rotation(), integer, rounded), rows);
+        int inputs = RoundedRows.inputs(w.down());
+        rowPhases.inner(new RowPhases.Inner(i.gate, i.up, i.width, i.width, w.rotation(), inputs, rounded), rows);
     }
 
     private void route(MoeWeights w, long x, int rows) {

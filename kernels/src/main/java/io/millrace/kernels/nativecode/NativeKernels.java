@@ -11,7 +11,6 @@ import io.millrace.kernels.MlaWeights;
 import io.millrace.kernels.MoeWeights;
 import io.millrace.kernels.OperatorArguments;
 import io.millrace.kernels.PackedMatrix;
-import io.millrace.kernels.QuantFormat;
 import io.millrace.kernels.QuantizedMatrix;
 import io.millrace.kernels.RopeRows;
 import io.millrace.kernels.RowBatch;
@@ -33,8 +32,6 @@ import org.jspecify.annotations.Nullable;
 ///
 /// C sees addresses only, so each operator ends with reachability fences.
 public final class NativeKernels implements Kernels {
-    private static final int GROUP_STEP = 32;
-
     private final IsaLevel level;
     private final KernelPool pool;
     private final Buffers buffers = new Buffers();
@@ -106,13 +103,7 @@ public final class NativeKernels implements Kernels {
     public PackedMatrix pack(WeightSource matrix, Arena arena) {
         return switch (matrix) {
             case MatrixView floats -> LinearPhase.FLOATS.pack(floats, arena);
-            case QuantizedMatrix codes -> {
-                if (codes.format() == QuantFormat.W4A8 && codes.group() % GROUP_STEP != 0) {
-                    throw new IllegalArgumentException("scale group: " + codes.group()
-                            + " inputs (expected: a multiple of " + GROUP_STEP + " with the native provider)");
-                }
-                yield IntegerPanels.pack(codes, arena);
-            }
+            case QuantizedMatrix codes -> IntegerPanels.pack(codes, arena);
         };
     }
 
@@ -125,7 +116,9 @@ public final class NativeKernels implements Kernels {
         try {
             int in = weights.inFeatures();
             if (weights.format().isInteger()) {
-                rowPhases.round(x.address(), in, PrologPhases.inputScales(weights), in, rounded, rows);
+                var rounding = new RowPhases.Rounding(
+                        x.address(), in, PrologPhases.inputScales(weights), in, RoundedRows.inputs(weights));
+                rowPhases.round(rounding, rounded, rows);
             }
             linear.begin(1)
                     .add(

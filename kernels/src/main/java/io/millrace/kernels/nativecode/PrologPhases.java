@@ -103,30 +103,22 @@ final class PrologPhases {
                 hidden, query, s.qLoraRank(), key, s.cacheRow(), index, headBuffer.floats(rows * headStep), headStep);
     }
 
-    private static boolean anyInteger(PackedMatrix... matrices) {
-        for (PackedMatrix matrix : matrices) {
-            if (matrix.format().isInteger()) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private static boolean roundsHidden(Call c) {
+    private static int hiddenInputs(Call c) {
         IndexerProlog indexer = c.indexer;
-        return anyInteger(c.weights.qA(), c.weights.kvA())
-                || (indexer != null
-                        && anyInteger(indexer.weights().key(), indexer.weights().headWeights()));
+        int inputs = RoundedRows.inputs(c.weights.qA(), c.weights.kvA());
+        return indexer == null
+                ? inputs
+                : Math.max(
+                        inputs,
+                        RoundedRows.inputs(
+                                indexer.weights().key(), indexer.weights().headWeights()));
     }
 
-    private static boolean roundsLatent(Call c) {
+    private static int latentInputs(Call c) {
         IndexerProlog indexer = c.indexer;
-        return anyInteger(c.weights.qB())
-                || (indexer != null && anyInteger(indexer.weights().queryB()));
-    }
-
-    private static boolean roundsHeads(Call c) {
-        return c.weights.keyAbsorb().getFirst().format().isInteger();
+        return indexer == null
+                ? RoundedRows.inputs(c.weights.qB())
+                : RoundedRows.inputs(c.weights.qB(), indexer.weights().queryB());
     }
 
     private void fill(Call c, Places p) {
@@ -147,19 +139,20 @@ final class PrologPhases {
         call.put(c.rope.cos()).put(c.rope.sin()).put(c.x);
         call.put(w.inputNorm()).put(w.qANorm()).put(w.kvANorm());
         call.put(p.hidden);
-        putRounded(roundsHidden(c), roundedHidden, c.rows(), s.hiddenSize());
+        putRounded(roundedHidden, c.rows(), hiddenInputs(c));
         call.put(p.query).put(p.queryStep);
-        putRounded(roundsLatent(c), roundedLatent, c.rows(), s.qLoraRank());
+        putRounded(roundedLatent, c.rows(), latentInputs(c));
         call.put(p.key).put(p.keyStep).put(c.out.latent());
         call.put(p.heads).put(p.headStep).put(absorbFactors(w));
-        putRounded(roundsHeads(c), roundedHeads, (long) c.rows() * s.heads(), s.nopeDim());
+        int headInputs = RoundedRows.inputs(w.keyAbsorb().getFirst());
+        putRounded(roundedHeads, (long) c.rows() * s.heads(), headInputs);
         call.put(c.out.query());
         putIndexer(indexer, p);
     }
 
-    private void putRounded(boolean rounds, RoundedRows rounded, long rows, int width) {
-        if (rounds) {
-            rounded.reserve(rows, width).put(call);
+    private void putRounded(RoundedRows rounded, long rows, int inputs) {
+        if (inputs > 0) {
+            rounded.reserve(rows, inputs).put(call);
         } else {
             RoundedRows.putNone(call);
         }

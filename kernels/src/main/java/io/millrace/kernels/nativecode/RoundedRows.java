@@ -1,5 +1,8 @@
 package io.millrace.kernels.nativecode;
 
+import io.millrace.kernels.IntegerPanels;
+import io.millrace.kernels.PackedMatrix;
+
 /// Rows rounded to int8, as `rounded_rows` in `calls.h` lays them out.
 final class RoundedRows {
     private static final int STEP = 64;
@@ -16,9 +19,23 @@ final class RoundedRows {
         sums = buffers.buffer();
     }
 
-    /// Makes room for rows of a width.
-    RoundedRows reserve(long rows, int width) {
-        stride = Math.ceilDiv(width, STEP) * (long) STEP;
+    /// Inputs of the integer ones among some matrices that read the same rows, the padding included:
+    /// what their rounded rows must be padded to. 0 if none is an integer one.
+    static int inputs(PackedMatrix... matrices) {
+        int most = 0;
+        for (PackedMatrix matrix : matrices) {
+            if (matrix.format().isInteger()) {
+                most = Math.max(most, IntegerPanels.paddedInputs(matrix));
+            }
+        }
+        return most;
+    }
+
+    /// Makes room for rows, zeros included.
+    ///
+    /// @param inputs  as [#inputs] counts them
+    RoundedRows reserve(long rows, int inputs) {
+        stride = Math.ceilDiv(inputs, STEP) * (long) STEP;
         codes.bytes(rows * stride);
         scales.floats(rows);
         sums.floats(rows * sumStep());

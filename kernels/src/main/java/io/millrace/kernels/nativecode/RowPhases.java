@@ -95,13 +95,19 @@ final class RowPhases {
         run(sigmoid, rows, perChunk);
     }
 
-    /// Rounds rows.
+    /// Rows to be rounded.
     ///
+    /// @param x        address of float rows
+    /// @param xStep    floats from row to row
     /// @param factors  address of factors `[width]`, 0 for none
-    void round(long x, long xStep, long factors, int width, RoundedRows out, int rows) {
-        int perChunk = rowsPerChunk(width, rows);
-        out.reserve(rows, width);
-        call.begin().put(x).put(xStep).put(factors).put(width);
+    /// @param inputs   what they are padded to
+    record Rounding(long x, long xStep, long factors, int width, int inputs) {}
+
+    /// Rounds rows.
+    void round(Rounding r, RoundedRows out, int rows) {
+        int perChunk = rowsPerChunk(r.width, rows);
+        out.reserve(rows, r.inputs);
+        call.begin().put(r.x).put(r.xStep).put(r.factors).put(r.width);
         out.put(call);
         call.put(rows).put(perChunk);
         run(round, rows, perChunk);
@@ -111,15 +117,16 @@ final class RowPhases {
     ///
     /// @param gate     address of `[rows, step]`, overwritten
     /// @param up       address of `[rows, step]`
-    /// @param out      where rounded rows go, used if `rounding`
-    record Inner(long gate, long up, long step, int width, int rotation, boolean rounding, RoundedRows out) {}
+    /// @param inputs   what rounded rows are padded to, 0 for no rounding
+    /// @param out      where they go
+    record Inner(long gate, long up, long step, int width, int rotation, int inputs, RoundedRows out) {}
 
     void inner(Inner i, int rows) {
         int perChunk = rowsPerChunk(4L * i.width, rows);
         call.begin().put(i.gate).put(i.up).put(i.step).put(i.width).put(i.rotation);
-        call.put((double) Hadamard.factor(i.rotation)).put(i.rounding);
-        if (i.rounding) {
-            i.out.reserve(rows, i.width).put(call);
+        call.put((double) Hadamard.factor(i.rotation)).put(i.inputs > 0);
+        if (i.inputs > 0) {
+            i.out.reserve(rows, i.inputs).put(call);
         } else {
             RoundedRows.putNone(call);
         }
