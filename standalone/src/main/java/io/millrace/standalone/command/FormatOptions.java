@@ -45,7 +45,7 @@ final class FormatOptions {
     /// @param provider  of its kernels
     EngineSettings engine(String provider) {
         return new EngineSettings(
-                new KernelSettings(provider, 0, null),
+                new KernelSettings(provider, 0, null, null),
                 DsaSettings.defaults(),
                 new KvSettings(kvFormat, null),
                 new WeightsSettings(0, profile, packDir));
