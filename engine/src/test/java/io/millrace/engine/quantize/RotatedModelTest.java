@@ -138,7 +138,7 @@ class RotatedModelTest {
 
     private static Run run(Path directory, String provider, MlaForm form, String rotation) {
         EngineSettings settings = new EngineSettings(
-                new KernelSettings(provider, 2, form),
+                new KernelSettings(provider, 2, form, null),
                 DsaSettings.defaults(),
                 new KvSettings(KvFormat.F32, null),
                 new WeightsSettings(0, null, WeightsSettings.OFF));
