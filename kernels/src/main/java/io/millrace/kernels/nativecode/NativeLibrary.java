@@ -63,7 +63,7 @@ final class NativeLibrary {
     /// @param cap  highest level to use; empty for the best this processor has
     /// @throws IllegalArgumentException if the processor lacks the level named
     static NativeLibrary open(Optional<IsaLevel> cap) {
-        SymbolLookup symbols = SymbolLookup.libraryLookup(extracted(), Arena.global());
+        SymbolLookup symbols = Loaded.SYMBOLS;
         List<IsaLevel> levels = levels(symbols);
         IsaLevel level = cap.orElse(levels.getLast());
         if (!levels.contains(level)) {
@@ -76,7 +76,7 @@ final class NativeLibrary {
 
     /// Levels this processor has, slowest first.
     static List<IsaLevel> levels() {
-        return levels(SymbolLookup.libraryLookup(extracted(), Arena.global()));
+        return levels(Loaded.SYMBOLS);
     }
 
     private static List<IsaLevel> levels(SymbolLookup symbols) {
@@ -96,18 +96,38 @@ final class NativeLibrary {
         return levels;
     }
 
-    // A library in a jar has no path; the file may go as soon as it is mapped.
-    private static Path extracted() {
-        try (InputStream in = NativeLibrary.class.getResourceAsStream(resource())) {
-            if (in == null) {
-                throw new IllegalStateException(absence().orElse("native library vanished"));
+    /// Loads the library once a process: from the folder that the system property
+    /// `millrace.kernels.library` names (a build with sanitizers, say), else from the class path.
+    private static final class Loaded {
+        static final SymbolLookup SYMBOLS = load();
+
+        private static SymbolLookup load() {
+            String folder = System.getProperty("millrace.kernels.library");
+            if (folder != null) {
+                Path file = Path.of(folder).resolve(resource().substring("/native/".length()));
+                return SymbolLookup.libraryLookup(file, Arena.global());
             }
-            Path file = Files.createTempFile("millrace-kernels", ".so");
-            file.toFile().deleteOnExit();
-            Files.write(file, in.readAllBytes());
-            return file;
-        } catch (IOException e) {
-            throw new UncheckedIOException("native kernels could not be written to a temporary file", e);
+            try {
+                Path file = extracted();
+                SymbolLookup symbols = SymbolLookup.libraryLookup(file, Arena.global());
+                // What is mapped needs no name; so even a killed process leaves nothing behind.
+                Files.delete(file);
+                return symbols;
+            } catch (IOException e) {
+                throw new UncheckedIOException("native kernels could not be written to a temporary file", e);
+            }
+        }
+
+        // A library in a jar has no path.
+        private static Path extracted() throws IOException {
+            try (InputStream in = NativeLibrary.class.getResourceAsStream(resource())) {
+                if (in == null) {
+                    throw new IllegalStateException(absence().orElse("native library vanished"));
+                }
+                Path file = Files.createTempFile("millrace-kernels", ".so");
+                Files.write(file, in.readAllBytes());
+                return file;
+            }
         }
     }
 

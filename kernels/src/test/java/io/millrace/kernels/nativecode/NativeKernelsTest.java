@@ -59,36 +59,39 @@ class NativeKernelsTest {
     @ParameterizedTest
     @EnumSource(QuantFormat.class)
     void productsAgreeWithTheSpecificationAtEveryLevel(QuantFormat format) {
+        List<NativeKernels> levels = everyLevel();
         for (int in : SIZES) {
-            for (int out : new int[] {1, 15, 16, 33, 127, 207}) {
+            for (int out : new int[] {1, 15, 16, 33, 127}) {
                 int rows = 1 + random.below(13);
-                QuantFormat source = format == QuantFormat.BF16 ? format : QuantFormat.F32;
-                WeightSource matrix = in(format, random.matrix(source, out, in, 0));
+                WeightSource matrix = in(format, random.matrix(floats(format), out, in, 0));
                 MemorySegment x = random.floats((long) rows * in, 1);
                 MemorySegment expected = linear(scalar, matrix, x, rows);
-                List<MemorySegment> found = new ArrayList<>();
-                for (IsaLevel level : NativeKernels.levels()) {
-                    try (NativeKernels kernels = started(2, level)) {
-                        found.add(linear(kernels, matrix, x, rows));
-                    }
-                }
+                MemorySegment first = linear(levels.getFirst(), matrix, x, rows);
                 if (format.isInteger()) {
-                    Floats.assertSameBits(found.getFirst(), expected);
+                    Floats.assertSameBits(first, expected);
                 } else {
-                    Floats.assertClose(found.getFirst(), expected, out, 2e-5);
+                    Floats.assertClose(first, expected, out, 2e-5);
                 }
-                for (MemorySegment other : found) {
-                    Floats.assertSameBits(other, found.getFirst());
+                for (NativeKernels kernels : levels) {
+                    Floats.assertSameBits(linear(kernels, matrix, x, rows), first);
                 }
             }
         }
+        levels.forEach(NativeKernels::close);
+    }
+
+    private static List<NativeKernels> everyLevel() {
+        List<NativeKernels> kernels = new ArrayList<>();
+        for (IsaLevel level : NativeKernels.levels()) {
+            kernels.add(started(2, level));
+        }
+        return kernels;
     }
 
     @ParameterizedTest
     @EnumSource(QuantFormat.class)
     void rowsDoNotDependOnTheirBatchOrTheThreads(QuantFormat format) {
-        QuantFormat source = format == QuantFormat.BF16 ? format : QuantFormat.F32;
-        WeightSource matrix = in(format, random.matrix(source, 333, 129, 0));
+        WeightSource matrix = in(format, random.matrix(floats(format), 333, 129, 0));
         MemorySegment x = random.floats(70L * 129, 1);
         for (IsaLevel level : NativeKernels.levels()) {
             try (NativeKernels one = started(1, level);

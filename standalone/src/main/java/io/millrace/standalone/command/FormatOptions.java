@@ -40,12 +40,19 @@ final class FormatOptions {
                     + " (default: millrace in the user's cache folder).")
     private @Nullable String packDir;
 
+    @Option(
+            names = "--isa",
+            paramLabel = "LEVEL",
+            description = "Instruction set of the native kernels: auto, portable, avx2, avxvnni or avx512"
+                    + " (default: ${DEFAULT-VALUE}).")
+    private String isa = "auto";
+
     /// Settings of an engine.
     ///
     /// @param provider  of its kernels
     EngineSettings engine(String provider) {
         return new EngineSettings(
-                new KernelSettings(provider, 0, null, null),
+                new KernelSettings(provider, 0, null, isa),
                 DsaSettings.defaults(),
                 new KvSettings(kvFormat, null),
                 new WeightsSettings(0, profile, packDir));
