@@ -9,6 +9,7 @@ import io.millrace.standalone.command.ExitCode;
 import io.millrace.standalone.command.GenerateCommand;
 import io.millrace.standalone.command.QuantizeCommand;
 import io.millrace.standalone.command.RenderCommand;
+import io.millrace.standalone.command.SynthesizeCommand;
 import io.millrace.standalone.command.TokenizeCommand;
 import io.millrace.standalone.command.UpCommand;
 import io.millrace.standalone.command.VerifyCommand;
@@ -54,7 +55,8 @@ public final class MillraceCommand implements Runnable {
                 .addSubcommand(new TokenizeCommand(console))
                 .addSubcommand(new DoctorCommand(console, Surroundings.ofThisProcess()))
                 .addSubcommand(new VerifyCommand(console))
-                .addSubcommand(new QuantizeCommand(console));
+                .addSubcommand(new QuantizeCommand(console))
+                .addSubcommand(new SynthesizeCommand(console));
         line.setOut(new PrintWriter(console.out(), true, StandardCharsets.UTF_8));
         line.setErr(new PrintWriter(console.err(), true, StandardCharsets.UTF_8));
         line.setParameterExceptionHandler(MillraceCommand::explainUsage);

@@ -12,10 +12,17 @@ final class LoadingBar implements LoadProgress, AutoCloseable {
     private static final int REFRESH_MILLIS = 100;
 
     private final boolean shown;
+    private final String task;
     private @Nullable ProgressBar bar;
 
     LoadingBar(boolean shown) {
+        this(shown, "loading");
+    }
+
+    /// @param task  what goes on
+    LoadingBar(boolean shown, String task) {
         this.shown = shown;
+        this.task = task;
     }
 
     /// Whether a person watches.
@@ -32,7 +39,7 @@ final class LoadingBar implements LoadProgress, AutoCloseable {
         }
         if (bar == null) {
             bar = new ProgressBarBuilder()
-                    .setTaskName("loading")
+                    .setTaskName(task)
                     .setInitialMax(total)
                     .setUpdateIntervalMillis(REFRESH_MILLIS)
                     .setStyle(ProgressBarStyle.ASCII)

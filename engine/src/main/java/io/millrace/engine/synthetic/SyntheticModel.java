@@ -1,0 +1,103 @@
+package io.millrace.engine.synthetic;
+
+import io.millrace.engine.checkpoint.ModelConfig;
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.model.LoadProgress;
+import io.millrace.engine.model.ModelPack;
+import io.millrace.engine.profile.WeightProfile;
+import io.millrace.engine.settings.KernelSettings;
+import io.millrace.engine.tokenizer.Tokenizer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import java.util.stream.Stream;
+
+/// Makes a model folder of random weights that every service loads: a configuration, packed weights,
+/// and the tokenizer and template of another model. It appears under its name once it is complete.
+///
+/// @param config     a `config.json`
+/// @param profile    number formats; not [WeightProfile#CHECKPOINT]
+/// @param tokenizer  folder with `tokenizer.json` and what else a text model needs; ids beyond its
+///                   vocabulary decode to U+FFFD
+/// @param kernels    provider, threads and form of attention that the pack is for
+/// @param seed       of the weights
+public record SyntheticModel(Path config, WeightProfile profile, Path tokenizer, KernelSettings kernels, long seed) {
+    private static final String CONFIG = "config.json";
+    private static final String TOKENIZER = "tokenizer.json";
+    private static final List<String> COPIED = List.of(TOKENIZER, "tokenizer_config.json", "chat_template.jinja");
+
+    public SyntheticModel {
+        if (profile == WeightProfile.CHECKPOINT) {
+            throw new IllegalArgumentException("profile: checkpoint (expected: bf16, w8a8 or w4a8)");
+        }
+    }
+
+    /// Writes the folder.
+    ///
+    /// @param target  must not exist
+    /// @return its configuration
+    /// @throws MillraceException `INVALID_CHECKPOINT` if the configuration cannot be used,
+    ///     `INVALID_REQUEST` if there is something at the target
+    /// @throws IOException if a file cannot be read or written
+    public ModelConfig write(Path target, LoadProgress progress) throws IOException {
+        if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
+            throw MillraceException.ofParam(
+                    ErrorCode.INVALID_REQUEST, "out", target + ": exists already (expected: a new folder)");
+        }
+        if (!Files.isRegularFile(config)) {
+            throw MillraceException.ofParam(
+                    ErrorCode.INVALID_REQUEST, "config", config + ": no such file (expected: a config.json)");
+        }
+        Path whole = target.toAbsolutePath();
+        Path parent = whole.getParent();
+        Files.createDirectories(parent);
+        Path made = Files.createTempDirectory(parent, "." + whole.getFileName() + ".unfinished-");
+        boolean finished = false;
+        try {
+            Files.copy(config, made.resolve(CONFIG));
+            ModelConfig shape = ModelConfig.read(made);
+            copyTokenizer(made, shape);
+            ModelPack.write(
+                    made, profile, kernels, new RandomTensors(seed, shape.layers() + shape.mtpLayers()), progress);
+            Files.move(made, whole, StandardCopyOption.ATOMIC_MOVE);
+            finished = true;
+            return shape;
+        } finally {
+            if (!finished) {
+                delete(made);
+            }
+        }
+    }
+
+    private void copyTokenizer(Path made, ModelConfig shape) throws IOException {
+        for (String name : COPIED) {
+            if (Files.isRegularFile(tokenizer.resolve(name)) || name.equals(TOKENIZER)) {
+                Files.copy(tokenizer.resolve(name), made.resolve(name));
+            }
+        }
+        try (Tokenizer read = Tokenizer.load(made)) {
+            if (read.vocabSize() > shape.vocabSize()) {
+                throw new MillraceException(
+                        ErrorCode.INVALID_CHECKPOINT,
+                        config + ": vocab_size: " + shape.vocabSize() + " (expected: at least " + read.vocabSize()
+                                + ", as the tokenizer of " + tokenizer + " has)");
+            }
+        }
+    }
+
+    // Holds files alone.
+    private static void delete(Path folder) throws IOException {
+        List<Path> files;
+        try (Stream<Path> listed = Files.list(folder)) {
+            files = listed.toList();
+        }
+        for (Path file : files) {
+            Files.delete(file);
+        }
+        Files.delete(folder);
+    }
+}

@@ -1,0 +1,94 @@
+package io.millrace.standalone.command;
+
+import io.millrace.engine.checkpoint.ModelConfig;
+import io.millrace.engine.model.ModelPack;
+import io.millrace.engine.profile.WeightProfile;
+import io.millrace.engine.settings.KernelSettings;
+import io.millrace.engine.synthetic.SyntheticModel;
+import io.millrace.kernels.MlaForm;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/// `millrace synthesize`: a model of random weights in any shape.
+@Command(
+        name = "synthesize",
+        description = {
+            "Writes a model folder of random weights in the shape of a config.json, to measure speed with.",
+            "The weights are written packed, for the kernels of this machine; every service loads the folder."
+        })
+public final class SynthesizeCommand implements Callable<Integer> {
+    private final Console console;
+
+    @Option(names = "--config", paramLabel = "FILE", required = true, description = "The shape: a config.json.")
+    private Path config = Path.of("");
+
+    @Option(names = "--out", paramLabel = "DIR", required = true, description = "Folder to make; must not exist.")
+    private Path out = Path.of("");
+
+    @Option(
+            names = "--profile",
+            paramLabel = "NAME",
+            required = true,
+            description = "Number formats of the weights: bf16, w8a8 or w4a8.")
+    private String profile = "";
+
+    @Option(
+            names = "--tokenizer",
+            paramLabel = "DIR",
+            description = "Folder whose tokenizer and chat template the model gets (default: the embedded model's).")
+    private @Nullable Path tokenizer;
+
+    @Option(
+            names = "--provider",
+            paramLabel = "NAME",
+            defaultValue = "auto",
+            description = "Kernels the weights are packed for: auto, native, vector or scalar"
+                    + " (default: ${DEFAULT-VALUE}).")
+    private String provider = "auto";
+
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "What the weights follow from (default: ${DEFAULT-VALUE}).")
+    private long seed = 1;
+
+    public SynthesizeCommand(Console console) {
+        this.console = console;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        WeightProfile formats = profile();
+        Path from = tokenizer == null ? new ModelOption().directory() : tokenizer;
+        if (!Files.isRegularFile(from.resolve("tokenizer.json"))) {
+            throw new IllegalArgumentException("--tokenizer: " + from + " (expected: a folder with tokenizer.json)");
+        }
+        SyntheticModel model =
+                new SyntheticModel(config, formats, from, new KernelSettings(provider, 0, null, null), seed);
+        ModelConfig shape;
+        try (LoadingBar bar = new LoadingBar(LoadingBar.hasTerminal(), "writing")) {
+            shape = model.write(out, bar);
+        }
+        long weights = ModelPack.plan(shape, formats, MlaForm.ABSORBED).elements();
+        long bytes = Files.size(out.resolve(ModelPack.FILE_NAME));
+        console.out().printf("%s: %,d random weights, profile %s, %,d bytes%n", out, weights, formats.id(), bytes);
+        console.out().flush();
+        return ExitCode.OK;
+    }
+
+    private WeightProfile profile() {
+        return switch (profile) {
+            case "bf16" -> WeightProfile.BF16;
+            case "w8a8" -> WeightProfile.W8A8;
+            case "w4a8" -> WeightProfile.W4A8;
+            default ->
+                throw new IllegalArgumentException("--profile: \"" + profile + "\" (expected: bf16, w8a8 or w4a8)");
+        };
+    }
+}
