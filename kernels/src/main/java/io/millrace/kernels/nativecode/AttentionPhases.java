@@ -166,7 +166,7 @@ final class AttentionPhases {
         call.put(latents.floats(rowCount * s.heads() * s.kvLoraRank())).put(s.kvLoraRank());
         long mark = call.mark();
         call.putNull().put(0);
-        long bytes = NativeLibrary.scratchBytes(sizing, call.address());
+        long bytes = NativeLibrary.ask(sizing, call.address());
         call.set(mark, scratch.bytes(bytes * pool.threads()).address());
         call.set(mark + Long.BYTES, bytes);
     }

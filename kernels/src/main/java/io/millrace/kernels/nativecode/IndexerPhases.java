@@ -144,7 +144,7 @@ final class IndexerPhases {
         call.put(selectedBuffer.floats((long) rows * w.topK()));
         long mark = call.mark();
         call.putNull().put(0);
-        long bytes = NativeLibrary.scratchBytes(sizing, call.address());
+        long bytes = NativeLibrary.ask(sizing, call.address());
         call.set(mark, scratch.bytes(bytes * pool.threads()).address());
         call.set(mark + Long.BYTES, bytes);
     }

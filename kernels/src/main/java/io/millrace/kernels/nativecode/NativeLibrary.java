@@ -24,7 +24,7 @@ import java.util.Optional;
 final class NativeLibrary {
     private static final Linker LINKER = Linker.nativeLinker();
     private static final FunctionDescriptor LEVELS = FunctionDescriptor.of(JAVA_INT);
-    private static final FunctionDescriptor SCRATCH = FunctionDescriptor.of(JAVA_LONG, JAVA_LONG);
+    private static final FunctionDescriptor NUMBER = FunctionDescriptor.of(JAVA_LONG, JAVA_LONG);
     private static final FunctionDescriptor CHUNK = FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_INT, JAVA_INT);
 
     /// Runs a chunk, `(function, call, chunk, worker)`. The thread counts as in Java: cheap, and no
@@ -34,7 +34,7 @@ final class NativeLibrary {
     /// The same for chunks that may take long: safepoints do not wait for them.
     private static final MethodHandle RUN_LONG = LINKER.downcallHandle(CHUNK);
 
-    private static final MethodHandle SCRATCH_BYTES = LINKER.downcallHandle(SCRATCH);
+    private static final MethodHandle ASK = LINKER.downcallHandle(NUMBER);
 
     private final SymbolLookup symbols;
     private final IsaLevel level;
@@ -153,10 +153,10 @@ final class NativeLibrary {
         }
     }
 
-    /// Asks a function that sizes a worker's memory.
-    static long scratchBytes(MemorySegment function, long call) {
+    /// Asks a function for a number, e.g. the size of a worker's memory.
+    static long ask(MemorySegment function, long call) {
         try {
-            return (long) SCRATCH_BYTES.invokeExact(function, call);
+            return (long) ASK.invokeExact(function, call);
         } catch (Throwable e) {
             throw new IllegalStateException("native call failed", e);
         }

@@ -216,7 +216,8 @@ class NativeKernelsTest {
         }
     }
 
-    /// Whole layer, prolog to attention: split into calls of any size it gives the same bytes and the same pages.
+    /// Whole layer, prolog to attention: split into calls of any size it gives the same bytes and the
+    /// same pages.
     @ParameterizedTest
     @EnumSource(KvFormat.class)
     void everySplitIntoCallsThreadsAndLevelsGivesTheSameBytes(KvFormat format) {

@@ -1,0 +1,94 @@
+package io.millrace.kernels.nativecode;
+
+import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import io.millrace.kernels.pool.KernelPool;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+
+/// What the machine can do at most with some threads and an instruction set, measured in C: the yardstick
+/// of kernels. Other load on the machine lowers it; the best of several rounds counts.
+///
+/// @param isa               instruction set
+/// @param threads           threads that measured together
+/// @param readBytesPerSecond  reading of memory that no cache holds
+/// @param int8OpsPerSecond    int8 products and additions into int32, from registers
+/// @param floatOpsPerSecond   float32 products and additions, from registers
+public record MachineLimits(
+        IsaLevel isa, int threads, double readBytesPerSecond, double int8OpsPerSecond, double floatOpsPerSecond) {
+    private static final long READ_BYTES = 1L << 30;
+    private static final int CHUNK_BYTES = 1 << 22;
+    private static final int READ_CHUNKS = (int) (READ_BYTES / CHUNK_BYTES);
+    private static final int PRODUCT_ROUNDS = 20_000;
+    private static final int PRODUCT_CHUNKS_PER_THREAD = 16;
+    private static final int REPEATS = 7;
+    private static final int OPS_PER_PRODUCT = 2;
+    private static final int ALIGNMENT = 4096;
+
+    /// Measures, with 1 GiB of memory that is given back afterwards; takes about a second.
+    ///
+    /// @param threads  threads, the caller's included
+    /// @param cap      instruction set; empty for the best of this processor
+    /// @throws IllegalArgumentException if the processor lacks it
+    public static MachineLimits measure(int threads, Optional<IsaLevel> cap) {
+        NativeLibrary library = NativeLibrary.open(cap);
+        try (KernelPool pool = new KernelPool(threads);
+                Arena arena = Arena.ofShared()) {
+            pool.start();
+            MemorySegment data = arena.allocate(READ_BYTES, ALIGNMENT);
+            pool.run(
+                    (chunk, worker) -> {
+                        MemorySegment part = data.asSlice((long) chunk * CHUNK_BYTES, CHUNK_BYTES);
+                        for (long at = 0; at < CHUNK_BYTES; at += Float.BYTES) {
+                            part.set(JAVA_FLOAT, at, 0.5f);
+                        }
+                    },
+                    READ_CHUNKS);
+            MemorySegment results =
+                    arena.allocate((long) Math.max(READ_CHUNKS, threads * PRODUCT_CHUNKS_PER_THREAD) * Long.BYTES);
+            MemorySegment call = arena.allocate(4L * Long.BYTES, Long.BYTES);
+            call.set(JAVA_LONG, 0, data.address());
+            call.set(JAVA_LONG, Long.BYTES, CHUNK_BYTES);
+            call.set(JAVA_LONG, 2L * Long.BYTES, PRODUCT_ROUNDS);
+            call.set(JAVA_LONG, 3L * Long.BYTES, results.address());
+            Round round = new Round(library, pool, call);
+            double read = READ_BYTES / round.seconds("limit_read", READ_CHUNKS);
+            double int8 = round.opsPerSecond("limit_int8", threads);
+            double floats = round.opsPerSecond("limit_float", threads);
+            return new MachineLimits(library.level(), threads, read, int8, floats);
+        }
+    }
+
+    /// The higher of each limit: of two measurements the one that was disturbed less.
+    public MachineLimits best(MachineLimits other) {
+        return new MachineLimits(
+                isa,
+                threads,
+                Math.max(readBytesPerSecond, other.readBytesPerSecond),
+                Math.max(int8OpsPerSecond, other.int8OpsPerSecond),
+                Math.max(floatOpsPerSecond, other.floatOpsPerSecond));
+    }
+
+    private record Round(NativeLibrary library, KernelPool pool, MemorySegment call) {
+        /// Shortest time of all chunks.
+        double seconds(String function, int chunks) {
+            MemorySegment code = library.function(function);
+            long address = call.address();
+            long best = Long.MAX_VALUE;
+            for (int i = 0; i < REPEATS; i++) {
+                long started = System.nanoTime();
+                pool.run((chunk, worker) -> NativeLibrary.run(code, true, address, chunk, worker), chunks);
+                best = Math.min(best, System.nanoTime() - started);
+            }
+            return best / 1e9;
+        }
+
+        double opsPerSecond(String function, int threads) {
+            int chunks = threads * PRODUCT_CHUNKS_PER_THREAD;
+            long products = NativeLibrary.ask(library.function(function + "_products"), call.address());
+            return (double) OPS_PER_PRODUCT * products * chunks / seconds(function, chunks);
+        }
+    }
+}
