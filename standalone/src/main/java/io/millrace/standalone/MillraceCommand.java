@@ -1,6 +1,7 @@
 package io.millrace.standalone;
 
 import io.millrace.engine.error.MillraceException;
+import io.millrace.standalone.command.BenchCommand;
 import io.millrace.standalone.command.ChatCommand;
 import io.millrace.standalone.command.Console;
 import io.millrace.standalone.command.DemoCommand;
@@ -56,7 +57,8 @@ public final class MillraceCommand implements Runnable {
                 .addSubcommand(new DoctorCommand(console, Surroundings.ofThisProcess()))
                 .addSubcommand(new VerifyCommand(console))
                 .addSubcommand(new QuantizeCommand(console))
-                .addSubcommand(new SynthesizeCommand(console));
+                .addSubcommand(new SynthesizeCommand(console))
+                .addSubcommand(new BenchCommand(console));
         line.setOut(new PrintWriter(console.out(), true, StandardCharsets.UTF_8));
         line.setErr(new PrintWriter(console.err(), true, StandardCharsets.UTF_8));
         line.setParameterExceptionHandler(MillraceCommand::explainUsage);

@@ -1,0 +1,106 @@
+package io.millrace.standalone.bench;
+
+import java.util.List;
+import java.util.Locale;
+
+/// Draws rows as horizontal bars, prefill and decode each on a scale of its own, each row's limit as the
+/// frame its bar would fill.
+public final class BenchPlot {
+    private static final int WIDTH = 900;
+    private static final int LABELS = 330;
+    private static final int NUMBERS = 110;
+    private static final int ROW = 24;
+    private static final int BAR = 16;
+    private static final int HEAD = 40;
+    private static final List<String> PHASES = List.of("prefill", "decode");
+
+    private BenchPlot() {}
+
+    /// An SVG document.
+    public static String svg(List<BenchRow> rows) {
+        StringBuilder body = new StringBuilder();
+        int y = 0;
+        for (String phase : PHASES) {
+            List<BenchRow> shown =
+                    rows.stream().filter(row -> row.phase().equals(phase)).toList();
+            if (!shown.isEmpty()) {
+                y = draw(body, phase, shown, y);
+            }
+        }
+        return String.format(
+                Locale.ROOT,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\""
+                        + " font-size=\"12\">%n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>%n%s</svg>%n",
+                WIDTH,
+                y + ROW,
+                body);
+    }
+
+    private static int draw(StringBuilder body, String phase, List<BenchRow> rows, int top) {
+        double largest = 0;
+        for (BenchRow row : rows) {
+            largest = Math.max(
+                    largest,
+                    Math.max(row.speed().max(), row.limitTokensPerSecond().orElse(0)));
+        }
+        double scale = (WIDTH - LABELS - NUMBERS) / largest;
+        text(
+                body,
+                10,
+                top + HEAD - 14,
+                "start",
+                "<tspan font-weight=\"bold\">" + phase + ", tokens per second</tspan> (frame: limit of the machine)");
+        int y = top + HEAD;
+        for (BenchRow row : rows) {
+            text(body, LABELS - 8, y + BAR - 4, "end", escape(label(row)));
+            rect(body, y, row.speed().median() * scale, "fill=\"#3b6ea5\"");
+            if (row.limitTokensPerSecond().isPresent()) {
+                double limit = row.limitTokensPerSecond().getAsDouble();
+                rect(body, y, limit * scale, "fill=\"none\" stroke=\"#888888\"");
+            }
+            double end =
+                    Math.max(row.speed().median(), row.limitTokensPerSecond().orElse(0)) * scale;
+            text(body, LABELS + (int) end + 6, y + BAR - 4, "start", number(row));
+            y += ROW;
+        }
+        return y;
+    }
+
+    private static String number(BenchRow row) {
+        String speed = String.format(Locale.ROOT, "%.1f", row.speed().median());
+        return row.limitTokensPerSecond().isEmpty()
+                ? speed
+                : speed
+                        + String.format(
+                                Locale.ROOT,
+                                " (%.0f %%)",
+                                100
+                                        * row.speed().median()
+                                        / row.limitTokensPerSecond().getAsDouble());
+    }
+
+    private static String label(BenchRow row) {
+        return row.tokens() + " at " + row.depth() + ", " + row.profile() + ", " + row.provider()
+                + (row.dsa().equals("dense") ? ", dense" : "");
+    }
+
+    private static void rect(StringBuilder body, int y, double width, String style) {
+        body.append(String.format(
+                Locale.ROOT,
+                "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" %s/>%n",
+                LABELS,
+                y,
+                width,
+                BAR,
+                style));
+    }
+
+    private static void text(StringBuilder body, int x, int y, String anchor, String content) {
+        body.append(String.format(
+                Locale.ROOT, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\">%s</text>%n", x, y, anchor, content));
+    }
+
+    private static String escape(String text) {
+        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;");
+    }
+}

@@ -1,0 +1,97 @@
+package io.millrace.standalone.bench;
+
+import io.millrace.engine.profile.WeightProfile;
+import io.millrace.engine.settings.DsaSettings;
+import io.millrace.engine.settings.EngineSettings;
+import io.millrace.engine.settings.KernelSettings;
+import io.millrace.engine.settings.KvSettings;
+import io.millrace.engine.settings.WeightsSettings;
+import io.millrace.kernels.KvFormat;
+import java.util.Collections;
+import java.util.List;
+
+/// What is measured.
+///
+/// @param profiles  number formats of the weights, one model after the other
+/// @param dense     for each model, whether attention is dense: false, true or both
+/// @param prefill   prompt lengths; may be empty
+/// @param decode    tokens decoded one by one; 0 for none
+/// @param depths    cached tokens before them
+/// @param kv        number format of cached keys
+/// @param chunk     most rows of a prefill step
+/// @param repeats   measurements of each kind
+/// @param kernels   provider, threads (not 0) and instruction set
+public record BenchSettings(
+        List<WeightProfile> profiles,
+        List<Boolean> dense,
+        List<Integer> prefill,
+        int decode,
+        List<Integer> depths,
+        KvFormat kv,
+        int chunk,
+        int repeats,
+        KernelSettings kernels) {
+    private static final int MAX_CHUNK = 8192;
+    private static final int MAX_REPEATS = 1000;
+
+    public BenchSettings {
+        profiles = List.copyOf(profiles);
+        dense = List.copyOf(dense);
+        prefill = List.copyOf(prefill);
+        depths = List.copyOf(depths);
+        if (profiles.isEmpty() || profiles.contains(WeightProfile.CHECKPOINT)) {
+            throw new IllegalArgumentException(
+                    "--profile: " + profiles.stream().map(WeightProfile::id).toList()
+                            + " (expected: at least one of bf16, w8a8, w4a8)");
+        }
+        if (dense.isEmpty()) {
+            throw new IllegalArgumentException("--dsa: none (expected: auto, dense or both)");
+        }
+        if (prefill.isEmpty() && decode == 0) {
+            throw new IllegalArgumentException(
+                    "--prefill and --decode: nothing to measure (expected: at least one of them above 0)");
+        }
+        require("--prefill", prefill, 1);
+        require("--decode", List.of(decode), 0);
+        require("--depth", depths, 0);
+        if (depths.isEmpty()) {
+            throw new IllegalArgumentException("--depth: none (expected: at least one, e.g. 0)");
+        }
+        if (chunk < 1 || chunk > MAX_CHUNK) {
+            throw new IllegalArgumentException("--chunk: " + chunk + " (expected: 1.." + MAX_CHUNK + ")");
+        }
+        if (repeats < 1 || repeats > MAX_REPEATS) {
+            throw new IllegalArgumentException("--repeats: " + repeats + " (expected: 1.." + MAX_REPEATS + ")");
+        }
+        if (kernels.threads() == 0) {
+            throw new IllegalArgumentException("--threads: 0 (expected: at least 1)");
+        }
+    }
+
+    private static void require(String option, List<Integer> values, int least) {
+        for (int value : values) {
+            if (value < least || value > 1 << 24) {
+                throw new IllegalArgumentException(
+                        option + ": " + value + " (expected: " + least + ".." + (1 << 24) + ")");
+            }
+        }
+    }
+
+    /// Slots of the longest sequence.
+    public int slots() {
+        int longest = Math.max(decode, prefill.isEmpty() ? 0 : Collections.max(prefill));
+        return deepest() + longest;
+    }
+
+    int deepest() {
+        return Collections.max(depths);
+    }
+
+    EngineSettings engine(WeightProfile profile, boolean isDense) {
+        return new EngineSettings(
+                kernels,
+                isDense ? new DsaSettings(0) : DsaSettings.defaults(),
+                new KvSettings(kv, null),
+                new WeightsSettings(0, profile, null));
+    }
+}

@@ -1,0 +1,188 @@
+package io.millrace.standalone.bench;
+
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InterruptedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.stream.Collectors;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/// Runs benchmarks of other programs that the user has: `LLAMA_BENCH` and `SWEEP_BENCH` name binaries of
+/// these kinds, `LLAMA_GGUF` a model for them. What is not named is not run.
+public final class PeerBench {
+    private static final String BENCH = "LLAMA_BENCH";
+    private static final String SWEEP = "SWEEP_BENCH";
+    private static final String GGUF = "LLAMA_GGUF";
+    private static final int SWEEP_STEP = 512;
+
+    private final Map<String, String> environment;
+    private final BenchSettings settings;
+
+    public PeerBench(Map<String, String> environment, BenchSettings settings) {
+        this.environment = environment;
+        this.settings = settings;
+    }
+
+    /// Their figures.
+    ///
+    /// @throws MillraceException `INTERNAL` if a program that is named fails
+    public List<BenchRow> run() throws IOException {
+        List<BenchRow> rows = new ArrayList<>();
+        String model = environment.getOrDefault(GGUF, "");
+        String bench = environment.getOrDefault(BENCH, "");
+        String sweep = environment.getOrDefault(SWEEP, "");
+        if (!model.isBlank() && !bench.isBlank()) {
+            rows.addAll(benchRows(output(benchCommand(bench, model))));
+        }
+        if (!model.isBlank() && !sweep.isBlank()) {
+            rows.addAll(sweepRows(output(sweepCommand(sweep, model))));
+        }
+        return rows;
+    }
+
+    private List<String> benchCommand(String program, String model) {
+        return List.of(
+                program,
+                "-m",
+                model,
+                "-t",
+                String.valueOf(settings.kernels().threads()),
+                "-p",
+                settings.prefill().isEmpty() ? "0" : list(settings.prefill()),
+                "-n",
+                String.valueOf(settings.decode()),
+                "-d",
+                list(settings.depths()),
+                "-r",
+                String.valueOf(settings.repeats()),
+                "-o",
+                "json");
+    }
+
+    private List<String> sweepCommand(String program, String model) {
+        return List.of(
+                program,
+                "--output-format",
+                "jsonl",
+                "-m",
+                model,
+                "-t",
+                String.valueOf(settings.kernels().threads()),
+                "-c",
+                String.valueOf(settings.deepest() + SWEEP_STEP),
+                "-ub",
+                String.valueOf(SWEEP_STEP));
+    }
+
+    private static String list(List<Integer> values) {
+        return values.stream().map(String::valueOf).collect(Collectors.joining(","));
+    }
+
+    private static String output(List<String> command) throws IOException {
+        Process process = new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        process.getOutputStream().close();
+        try (InputStream out = process.getInputStream()) {
+            String text = new String(out.readAllBytes(), StandardCharsets.UTF_8);
+            int exit = process.waitFor();
+            if (exit != 0) {
+                throw new MillraceException(
+                        ErrorCode.INTERNAL, command.getFirst() + " ended with " + exit + " (expected: 0)");
+            }
+            return text;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw (InterruptedIOException) new InterruptedIOException("interrupted").initCause(e);
+        } finally {
+            process.destroy();
+        }
+    }
+
+    /// Rows of `llama-bench -o json`: an array of objects with `n_prompt`, `n_gen`, `n_depth` and
+    /// `samples_ts`.
+    static List<BenchRow> benchRows(String json) {
+        List<BenchRow> rows = new ArrayList<>();
+        for (JsonNode test : read(json)) {
+            int prompt = test.path("n_prompt").asInt(0);
+            int generated = test.path("n_gen").asInt(0);
+            if (prompt > 0 == generated > 0) {
+                continue;
+            }
+            int tokens = Math.max(prompt, generated);
+            List<Double> seconds = new ArrayList<>();
+            for (JsonNode speed : test.path("samples_ts")) {
+                seconds.add(tokens / speed.asDouble());
+            }
+            if (seconds.isEmpty()) {
+                seconds.add(tokens / test.path("avg_ts").asDouble());
+            }
+            rows.add(row(
+                    prompt > 0 ? "prefill" : "decode",
+                    tokens,
+                    test.path("n_depth").asInt(0),
+                    quantisation(test.path("model_type").asString("")),
+                    "llama-bench",
+                    seconds));
+        }
+        return rows;
+    }
+
+    /// Rows of `llama-sweep-bench --output-format jsonl`: an object a line, with `pp`, `tg`, `n_kv`,
+    /// `speed_pp` and `speed_tg`; other lines are passed over.
+    static List<BenchRow> sweepRows(String lines) {
+        List<BenchRow> rows = new ArrayList<>();
+        for (String line : lines.lines().map(String::strip).toList()) {
+            if (!line.startsWith("{") || !line.contains("\"speed_pp\"")) {
+                continue;
+            }
+            JsonNode step = read(line);
+            int depth = step.path("n_kv").asInt(0);
+            int prompt = step.path("pp").asInt(0);
+            int generated = step.path("tg").asInt(0);
+            double prefill = step.path("speed_pp").asDouble(0);
+            double decode = step.path("speed_tg").asDouble(0);
+            rows.add(row("prefill", prompt, depth, "gguf", "sweep-bench", List.of(prompt / prefill)));
+            rows.add(row("decode", generated, depth, "gguf", "sweep-bench", List.of(generated / decode)));
+        }
+        return rows;
+    }
+
+    private static JsonNode read(String json) {
+        try {
+            return JsonMapper.shared().readTree(json);
+        } catch (JacksonException e) {
+            throw new MillraceException(
+                    ErrorCode.INTERNAL, "output of another benchmark is no JSON: " + e.getOriginalMessage(), e);
+        }
+    }
+
+    private static BenchRow row(
+            String phase, int tokens, int depth, String profile, String provider, List<Double> seconds) {
+        double[] times = seconds.stream().mapToDouble(Double::doubleValue).toArray();
+        return new BenchRow(
+                phase,
+                tokens,
+                depth,
+                profile,
+                provider,
+                "auto",
+                BenchRow.Speed.of(tokens, times),
+                OptionalDouble.empty(),
+                Map.of());
+    }
+
+    // `glm_moe 3B Q8_0`: the last word.
+    private static String quantisation(String modelType) {
+        String last = modelType.strip().replaceAll("^.*\\s", "");
+        return last.isEmpty() ? "gguf" : last;
+    }
+}

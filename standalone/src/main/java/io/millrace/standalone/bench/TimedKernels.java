@@ -1,0 +1,168 @@
+package io.millrace.standalone.bench;
+
+import io.millrace.kernels.AttentionRows;
+import io.millrace.kernels.GatedMlpWeights;
+import io.millrace.kernels.IndexerProlog;
+import io.millrace.kernels.KernelCheck;
+import io.millrace.kernels.Kernels;
+import io.millrace.kernels.MlaWeights;
+import io.millrace.kernels.MoeWeights;
+import io.millrace.kernels.PackedMatrix;
+import io.millrace.kernels.QuantFormat;
+import io.millrace.kernels.RopeRows;
+import io.millrace.kernels.RowBatch;
+import io.millrace.kernels.Selection;
+import io.millrace.kernels.WeightSource;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/// Adds up the time spent inside each operator of other kernels.
+final class TimedKernels implements Kernels {
+    /// Time inside an operator.
+    private static final class Stopwatch {
+        private final String operator;
+        private long nanos;
+
+        Stopwatch(String operator) {
+            this.operator = operator;
+        }
+    }
+
+    private final Kernels kernels;
+    private final Stopwatch prolog = new Stopwatch("mlaProlog");
+    private final Stopwatch indexing = new Stopwatch("lightningIndexer");
+    private final Stopwatch attention = new Stopwatch("sparseMlaAttention");
+    private final Stopwatch products = new Stopwatch("linear");
+    private final Stopwatch mlp = new Stopwatch("gatedMlp");
+    private final Stopwatch experts = new Stopwatch("moeExperts");
+    private final Stopwatch rowWork = new Stopwatch("norms and sums");
+    private final List<Stopwatch> all = List.of(prolog, indexing, attention, products, mlp, experts, rowWork);
+    private long started;
+
+    TimedKernels(Kernels kernels) {
+        this.kernels = kernels;
+    }
+
+    void reset() {
+        for (Stopwatch watch : all) {
+            watch.nanos = 0;
+        }
+    }
+
+    /// Nanoseconds inside each operator, by its name.
+    Map<String, Long> nanos() {
+        Map<String, Long> times = new LinkedHashMap<>();
+        for (Stopwatch watch : all) {
+            times.put(watch.operator, watch.nanos);
+        }
+        return times;
+    }
+
+    private void begin() {
+        started = System.nanoTime();
+    }
+
+    private void end(Stopwatch watch) {
+        watch.nanos += System.nanoTime() - started;
+    }
+
+    @Override
+    public String name() {
+        return kernels.name();
+    }
+
+    @Override
+    public String numericsId() {
+        return kernels.numericsId();
+    }
+
+    @Override
+    public List<KernelCheck> check(Set<QuantFormat> formats) {
+        return kernels.check(formats);
+    }
+
+    @Override
+    public PackedMatrix pack(WeightSource matrix, Arena arena) {
+        return kernels.pack(matrix, arena);
+    }
+
+    @Override
+    public void linear(PackedMatrix weights, MemorySegment x, int rows, MemorySegment y) {
+        begin();
+        kernels.linear(weights, x, rows, y);
+        end(products);
+    }
+
+    @Override
+    public void rmsNorm(MemorySegment x, MemorySegment gain, float eps, int rows, MemorySegment y) {
+        begin();
+        kernels.rmsNorm(x, gain, eps, rows, y);
+        end(rowWork);
+    }
+
+    @Override
+    public void hadamard(MemorySegment x, int block, MemorySegment scale, int rows, MemorySegment y) {
+        begin();
+        kernels.hadamard(x, block, scale, rows, y);
+        end(rowWork);
+    }
+
+    @Override
+    public void add(MemorySegment x, MemorySegment y, long elements) {
+        begin();
+        kernels.add(x, y, elements);
+        end(rowWork);
+    }
+
+    @Override
+    public void mlaProlog(
+            MlaWeights weights,
+            MemorySegment x,
+            RowBatch batch,
+            RopeRows rope,
+            AttentionRows out,
+            @Nullable IndexerProlog indexer) {
+        begin();
+        kernels.mlaProlog(weights, x, batch, rope, out, indexer);
+        end(prolog);
+    }
+
+    @Override
+    public void lightningIndexer(IndexerProlog indexer, RowBatch batch, Selection selection) {
+        begin();
+        kernels.lightningIndexer(indexer, batch, selection);
+        end(indexing);
+    }
+
+    @Override
+    public void sparseMlaAttention(
+            MlaWeights weights, AttentionRows input, RowBatch batch, Selection selection, MemorySegment y) {
+        begin();
+        kernels.sparseMlaAttention(weights, input, batch, selection, y);
+        end(attention);
+    }
+
+    @Override
+    public void gatedMlp(GatedMlpWeights weights, MemorySegment x, int rows, MemorySegment y) {
+        begin();
+        kernels.gatedMlp(weights, x, rows, y);
+        end(mlp);
+    }
+
+    @Override
+    public void moeExperts(MoeWeights weights, MemorySegment x, int rows, MemorySegment y) {
+        begin();
+        kernels.moeExperts(weights, x, rows, y);
+        end(experts);
+    }
+
+    @Override
+    public void close() {
+        kernels.close();
+    }
+}

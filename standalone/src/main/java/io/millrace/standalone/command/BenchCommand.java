@@ -1,0 +1,253 @@
+package io.millrace.standalone.command;
+
+import io.millrace.engine.model.LoadProgress;
+import io.millrace.engine.profile.WeightProfile;
+import io.millrace.engine.settings.KernelSettings;
+import io.millrace.engine.synthetic.SyntheticModel;
+import io.millrace.kernels.KvFormat;
+import io.millrace.standalone.bench.BenchPlot;
+import io.millrace.standalone.bench.BenchReport;
+import io.millrace.standalone.bench.BenchRun;
+import io.millrace.standalone.bench.BenchSettings;
+import io.millrace.standalone.bench.PeerBench;
+import io.millrace.standalone.suite.ModelFolder;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/// `millrace bench`: speed of whole models beside the limits of the machine.
+@Command(
+        name = "bench",
+        description = {
+            "Measures prefill and decode speed of a model, or of random weights in any shape, and how much of the"
+                    + " machine's limits that is: read bandwidth for decoding, products a second for prefill.",
+            "Cached tokens of a depth are random keys, not computed. Decode steps feed random tokens.",
+            "Where LLAMA_BENCH or SWEEP_BENCH name binaries of these programs and LLAMA_GGUF a model, their figures"
+                    + " stand in the same table."
+        })
+public final class BenchCommand implements Callable<Integer> {
+    private static final long SEED = 1;
+
+    private final Console console;
+
+    @Mixin
+    private ModelOption model = new ModelOption();
+
+    @Option(
+            names = "--synthetic",
+            paramLabel = "CONFIG",
+            description = "A config.json: measure random weights in its shape, made in a temporary folder.")
+    private @Nullable Path synthetic;
+
+    @Option(
+            names = "--profile",
+            paramLabel = "NAMES",
+            split = ",",
+            defaultValue = "w8a8",
+            converter = FormatOptions.Profiles.class,
+            description = "Number formats of the weights, one model after the other: bf16, w8a8, w4a8"
+                    + " (default: ${DEFAULT-VALUE}).")
+    private List<WeightProfile> profiles = new ArrayList<>();
+
+    @Option(
+            names = "--prefill",
+            paramLabel = "LENGTHS",
+            defaultValue = "512",
+            description = "Prompt lengths, separated by commas; empty for none (default: ${DEFAULT-VALUE}).")
+    private String prefill = "";
+
+    @Option(
+            names = "--decode",
+            paramLabel = "N",
+            defaultValue = "64",
+            description = "Tokens decoded one by one; 0 for none (default: ${DEFAULT-VALUE}).")
+    private int decode;
+
+    @Option(
+            names = "--depth",
+            paramLabel = "DEPTHS",
+            defaultValue = "0",
+            description = "Cached tokens before them, separated by commas (default: ${DEFAULT-VALUE}).")
+    private String depths = "";
+
+    @Option(
+            names = "--threads",
+            paramLabel = "N",
+            description = "Threads that compute (default: one for each processor).")
+    private int threads = Runtime.getRuntime().availableProcessors();
+
+    @Option(
+            names = "--dsa",
+            paramLabel = "MODES",
+            split = ",",
+            defaultValue = "auto",
+            description = "auto: sparse attention as the model has it; dense: over all tokens; or both"
+                    + " (default: ${DEFAULT-VALUE}).")
+    private List<String> dsa = new ArrayList<>();
+
+    @Option(
+            names = "--kv",
+            paramLabel = "NAME",
+            defaultValue = "bf16",
+            converter = FormatOptions.KvFormats.class,
+            description = "Number format of cached keys: f32, bf16 or int8 (default: ${DEFAULT-VALUE}).")
+    private KvFormat kv = KvFormat.BF16;
+
+    @Option(
+            names = "--provider",
+            paramLabel = "NAME",
+            defaultValue = "auto",
+            description = "Kernels: auto, native, vector or scalar (default: ${DEFAULT-VALUE}).")
+    private String provider = "auto";
+
+    @Option(
+            names = "--isa",
+            paramLabel = "NAME",
+            defaultValue = "auto",
+            description = "Instruction set of native kernels: auto, portable, avx2, avxvnni or avx512"
+                    + " (default: ${DEFAULT-VALUE}).")
+    private String isa = "auto";
+
+    @Option(
+            names = "--chunk",
+            paramLabel = "ROWS",
+            defaultValue = "512",
+            description = "Most tokens of a prefill step (default: ${DEFAULT-VALUE}).")
+    private int chunk;
+
+    @Option(
+            names = "--repeats",
+            paramLabel = "N",
+            defaultValue = "5",
+            description = "Measurements of each kind; the table gives their median (default: ${DEFAULT-VALUE}).")
+    private int repeats;
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Write the rows as a JSON array.")
+    private @Nullable Path json;
+
+    @Option(names = "--svg", paramLabel = "FILE", description = "Draw the rows, bars against limits.")
+    private @Nullable Path svg;
+
+    public BenchCommand(Console console) {
+        this.console = console;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        BenchSettings settings = settings();
+        if (synthetic != null && model.isGiven()) {
+            throw new IllegalArgumentException("--synthetic: " + synthetic + " beside --model (expected: one of them)");
+        }
+        requireFolder("--json", json);
+        requireFolder("--svg", svg);
+        BenchReport report;
+        try (LoadingBar bar = new LoadingBar(LoadingBar.hasTerminal())) {
+            BenchRun run = new BenchRun(settings, console::note, bar);
+            report = synthetic == null ? ofModel(run) : ofShape(run, synthetic, settings.kernels(), bar);
+        }
+        report = report.with(new PeerBench(console.environment(), settings).run());
+        report.lines().forEach(console.out()::println);
+        console.out().flush();
+        if (json != null) {
+            Files.writeString(json, report.json());
+        }
+        if (svg != null) {
+            Files.writeString(svg, BenchPlot.svg(report.rows()));
+        }
+        return ExitCode.OK;
+    }
+
+    private BenchReport ofModel(BenchRun run) throws IOException {
+        ModelFolder.require(model.directory());
+        return run.run(profile -> model.directory());
+    }
+
+    // One model at a time is on the disk.
+    private static BenchReport ofShape(BenchRun run, Path config, KernelSettings kernels, LoadProgress progress)
+            throws IOException {
+        Path folder = Files.createTempDirectory("millrace-bench-");
+        Path made = folder.resolve("model");
+        try {
+            return run.run(profile -> {
+                delete(made);
+                new SyntheticModel(config, profile, new ModelOption().directory(), kernels, SEED).write(made, progress);
+                return made;
+            });
+        } finally {
+            delete(made);
+            Files.delete(folder);
+        }
+    }
+
+    // Holds files alone.
+    private static void delete(Path folder) throws IOException {
+        if (!Files.exists(folder)) {
+            return;
+        }
+        List<Path> files;
+        try (Stream<Path> listed = Files.list(folder)) {
+            files = listed.toList();
+        }
+        for (Path file : files) {
+            Files.delete(file);
+        }
+        Files.delete(folder);
+    }
+
+    private static void requireFolder(String option, @Nullable Path file) {
+        if (file != null) {
+            Path parent = file.toAbsolutePath().getParent();
+            if (parent == null || !Files.isDirectory(parent) || Files.isDirectory(file)) {
+                throw new IllegalArgumentException(
+                        option + ": " + file + " (expected: a file in a folder that exists)");
+            }
+        }
+    }
+
+    private BenchSettings settings() {
+        if (threads < 1) {
+            throw new IllegalArgumentException("--threads: " + threads + " (expected: at least 1)");
+        }
+        List<Boolean> dense = new ArrayList<>();
+        for (String mode : dsa) {
+            dense.add(
+                    switch (mode) {
+                        case "auto" -> false;
+                        case "dense" -> true;
+                        default ->
+                            throw new IllegalArgumentException("--dsa: \"" + mode + "\" (expected: auto or dense)");
+                    });
+        }
+        return new BenchSettings(
+                profiles,
+                dense,
+                numbers("--prefill", prefill),
+                decode,
+                numbers("--depth", depths),
+                kv,
+                chunk,
+                repeats,
+                new KernelSettings(provider, threads, null, isa));
+    }
+
+    private static List<Integer> numbers(String option, String text) {
+        List<Integer> numbers = new ArrayList<>();
+        for (String part : text.isBlank() ? new String[0] : text.split(",", -1)) {
+            try {
+                numbers.add(Integer.parseInt(part.strip()));
+            } catch (NumberFormatException e) {
+                throw new IllegalArgumentException(
+                        option + ": \"" + text + "\" (expected: numbers separated by commas, e.g. 512,2048)", e);
+            }
+        }
+        return numbers;
+    }
+}

@@ -1,0 +1,139 @@
+package io.millrace.standalone;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.millrace.kernels.nativecode.NativeKernels;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/// `millrace bench` with the embedded model and small numbers.
+class BenchCommandTest {
+    private static final Path MINI = Path.of(System.getProperty("millrace.root", ".."), "models", "mini");
+
+    @TempDir
+    private Path folder = Path.of("");
+
+    @Test
+    void measuresAndWritesTableJsonAndPlot() throws IOException {
+        Path json = folder.resolve("rows.json");
+        Path svg = folder.resolve("rows.svg");
+        CommandRun run = CommandRun.of(
+                "",
+                "bench",
+                "--model",
+                MINI.toString(),
+                "--profile",
+                "w4a8",
+                "--prefill",
+                "20",
+                "--decode",
+                "3",
+                "--depth",
+                "0,150",
+                "--kv",
+                "int8",
+                "--dsa",
+                "auto,dense",
+                "--repeats",
+                "2",
+                "--chunk",
+                "16",
+                "--json",
+                json.toString(),
+                "--svg",
+                svg.toString());
+        assertThat(run.exitCode()).as(run.errors()).isZero();
+        assertThat(run.errors()).contains("the 150 tokens of the greatest depth are random keys, not computed");
+        assertThat(run.answers()).anyMatch(line -> line.startsWith("decode         3      150  w4a8"));
+        assertThat(Files.readString(svg)).startsWith("<svg ");
+        List<JsonNode> rows = JsonMapper.shared()
+                .readTree(Files.readString(json))
+                .valueStream()
+                .toList();
+        if (NativeKernels.declines().isEmpty()) {
+            assertThat(rows.getFirst().path("phase").asString()).isEqualTo("machine");
+            rows = rows.subList(1, rows.size());
+            assertThat(rows)
+                    .allSatisfy(
+                            row -> assertThat(row.path("limitTokensPerSecond").asDouble())
+                                    .isPositive());
+        }
+        assertThat(rows)
+                .extracting(row -> row.path("phase").asString() + " "
+                        + row.path("tokens").asInt() + " at "
+                        + row.path("depth").asInt() + " " + row.path("dsa").asString())
+                .containsExactly(
+                        "prefill 20 at 0 auto",
+                        "decode 3 at 0 auto",
+                        "prefill 20 at 150 auto",
+                        "decode 3 at 150 auto",
+                        "prefill 20 at 0 dense",
+                        "decode 3 at 0 dense",
+                        "prefill 20 at 150 dense",
+                        "decode 3 at 150 dense");
+        assertThat(rows).allSatisfy(row -> {
+            double speed = row.path("tokensPerSecond").asDouble();
+            assertThat(speed)
+                    .isBetween(row.path("min").asDouble(), row.path("max").asDouble())
+                    .isPositive();
+            assertThat(row.path("repeats").asInt()).isEqualTo(2);
+        });
+    }
+
+    @Test
+    void aProgramThatIsNamedAndFailsIsTold() throws IOException {
+        Path fails = Files.writeString(folder.resolve("fails"), "#!/bin/sh\nexit 3\n");
+        assertThat(fails.toFile().setExecutable(true)).isTrue();
+        CommandRun run = CommandRun.of(
+                "".getBytes(StandardCharsets.UTF_8),
+                Map.of("LLAMA_BENCH", fails.toString(), "LLAMA_GGUF", "model.gguf"),
+                "bench",
+                "--model",
+                MINI.toString(),
+                "--prefill",
+                "",
+                "--decode",
+                "1",
+                "--repeats",
+                "1");
+        assertThat(run.exitCode()).isEqualTo(1);
+        assertThat(run.errors()).contains(fails + " ended with 3 (expected: 0)");
+    }
+
+    @Test
+    void whatCannotBeDoneIsSaidInASentence() {
+        usage("--prefill: \"x\" (expected: numbers separated by commas, e.g. 512,2048)", "--prefill", "x");
+        usage("--prefill: 0 (expected: 1..", "--prefill", "0");
+        usage("--decode: -1 (expected: 0..", "--decode", "-1");
+        usage("--depth: -1 (expected: 0..", "--depth", "-1");
+        usage("--depth: none (expected: at least one, e.g. 0)", "--depth", "");
+        usage("--threads: 0 (expected: at least 1)", "--threads", "0");
+        usage("--dsa: \"sparse\" (expected: auto or dense)", "--dsa", "sparse");
+        usage("--profile: [checkpoint] (expected: at least one of bf16, w8a8, w4a8)", "--profile", "checkpoint");
+        usage("--chunk: 0 (expected: 1..8192)", "--chunk", "0");
+        usage("--repeats: 0 (expected: 1..1000)", "--repeats", "0");
+        usage("nothing to measure", "--prefill", "", "--decode", "0");
+        usage("8192, the model's max_position_embeddings", "--depth", "9000");
+        usage("beside --model (expected: one of them)", "--synthetic", "config.json");
+        usage("--json: ", "--json", folder.resolve("no/rows.json").toString());
+    }
+
+    private static void usage(String sentence, String... options) {
+        String[] args = new String[options.length + 3];
+        args[0] = "bench";
+        args[1] = "--model";
+        args[2] = MINI.toString();
+        System.arraycopy(options, 0, args, 3, options.length);
+        CommandRun run = CommandRun.of("", args);
+        assertThat(run.exitCode()).as(run.errors()).isEqualTo(2);
+        assertThat(run.errors()).contains(sentence).hasLineCount(1);
+    }
+}

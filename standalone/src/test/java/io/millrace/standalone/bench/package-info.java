@@ -1,0 +1,5 @@
+/// Tests of measuring models.
+@NullMarked
+package io.millrace.standalone.bench;
+
+import org.jspecify.annotations.NullMarked;
