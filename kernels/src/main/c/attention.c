@@ -7,11 +7,11 @@ typedef struct {
     const attention_call *call;
     int64_t width;         // floats of a value row, padded
     float *wide;           // [TILE_KEYS][key width]: keys as floats
-    uint8_t *offset;       // [TILE_KEYS][bytes]: keys as codes
+    uint8_t *spare;        // the same memory for codes
     uint8_t *latent_panels, *rope_panels;
     float *values;         // [TILE_PANELS][TILE_KEYS][16]
-    float *scores;         // [heads][TILE_KEYS]
-    float *factors;        // [padded heads]
+    float *scores;         // [GROUP_ROWS][heads][TILE_KEYS]
+    float *factors;        // [GROUP_ROWS][padded heads]
     rounded_rows latent_query, rope_query; // of the rows of a group
     float key_scales[2][TILE_KEYS];
     const uint8_t *keys[TILE_KEYS];
@@ -22,6 +22,14 @@ typedef struct {
 typedef struct {
     float *largest, *sum, *value;
 } head_states;
+
+INLINE float *scores_of(const workplace *w, int64_t group_row) {
+    return w->scores + group_row * w->call->heads * TILE_KEYS;
+}
+
+INLINE float *factors_of(const workplace *w, int64_t group_row) {
+    return w->factors + group_row * padded(w->call->heads);
+}
 
 INLINE head_states states_at(const attention_call *call, float *at) {
     int64_t heads = padded(call->heads);
@@ -95,7 +103,7 @@ INLINE void float_scores(const score_place *t, int rows, int panels) {
         int64_t panel_floats = whole_steps(depth, LANES) * LANES;
         tile_f32(rows, panels, x, (const float *) w->latent_panels + from * panel_floats, panel_floats, depth, acc);
         UNROLL for (int i = 0; i < rows * panels; i++) {
-            float *to = w->scores + (t->head + i / panels) * TILE_KEYS + (from + i % panels) * LANES;
+            float *to = scores_of(w, t->group_row) + (t->head + i / panels) * TILE_KEYS + (from + i % panels) * LANES;
             store(to, mul(acc[i], all((float) call->scale)));
         }
     }
@@ -123,7 +131,7 @@ INLINE void add_int8_scores(const score_place *t, int rows, int panels, int part
         }
         tile_w8(rows, panels, x, keys + from * quads * 64, quads * 64, quads, acc);
         UNROLL for (int i = 0; i < rows * panels; i++) {
-            float *to = w->scores + (t->head + i / panels) * TILE_KEYS + (from + i % panels) * LANES;
+            float *to = scores_of(w, t->group_row) + (t->head + i / panels) * TILE_KEYS + (from + i % panels) * LANES;
             floats by_key = load(w->key_scales[part] + (from + i % panels) * LANES);
             floats factor = mul(all(scale[i / panels]), by_key);
             floats product = to_floats(acc[i]);
@@ -145,27 +153,28 @@ TILE_TABLE(rope_scores, const score_place *)
 
 // ---- Weights: scores become weights, states their new maxima and sums.
 
-static void weigh(workplace *w, head_states s, int64_t count) {
+static void weigh(workplace *w, int64_t group_row, head_states s, int64_t count) {
     const attention_call *call = w->call;
+    float *factors = factors_of(w, group_row);
     for (int64_t h = 0; h < call->heads; h++) {
-        float *scores = w->scores + h * TILE_KEYS;
+        float *scores = scores_of(w, group_row) + h * TILE_KEYS;
         for (int64_t j = count; j < TILE_KEYS; j++) {
             scores[j] = -INFINITY;
         }
         floats a = maximum(load(scores), load(scores + LANES));
         floats b = maximum(load(scores + 2 * LANES), load(scores + 3 * LANES));
         float largest = largest_lane(maximum(a, b));
-        w->factors[h] = s.largest[h];
+        factors[h] = s.largest[h];
         s.largest[h] = largest > s.largest[h] ? largest : s.largest[h];
     }
     for (int64_t h = 0; h < call->heads; h += LANES) {
-        floats old = load_to(w->factors + h, call->heads - h);
+        floats old = load_to(factors + h, call->heads - h);
         floats now = load_to(s.largest + h, call->heads - h);
-        store_to(w->factors + h, exp_lanes(sub(old, now)), call->heads - h);
+        store_to(factors + h, exp_lanes(sub(old, now)), call->heads - h);
     }
     int int8 = call->latent.format == KV_INT8;
     for (int64_t h = 0; h < call->heads; h++) {
-        float *scores = w->scores + h * TILE_KEYS;
+        float *scores = scores_of(w, group_row) + h * TILE_KEYS;
         floats weight[KEY_PANELS];
         for (int p = 0; p < KEY_PANELS; p++) {
             weight[p] = exp_lanes(sub(load(scores + p * LANES), all(s.largest[h])));
@@ -173,7 +182,7 @@ static void weigh(workplace *w, head_states s, int64_t count) {
             store(scores + p * LANES, kept);
         }
         float sum = sum_lanes(add(add(weight[0], weight[1]), add(weight[2], weight[3])));
-        s.sum[h] = fmaf(s.sum[h], w->factors[h], sum);
+        s.sum[h] = fmaf(s.sum[h], factors[h], sum);
     }
 }
 
@@ -182,21 +191,22 @@ static void weigh(workplace *w, head_states s, int64_t count) {
 typedef struct {
     const workplace *w;
     head_states states;
-    int64_t head;
+    int64_t group_row, head;
     int64_t column;  // first element of the slice
     int64_t count;
 } value_place;
 
 INLINE void add_values(const value_place *t, int rows, int panels) {
     const workplace *w = t->w;
+    const float *factors = factors_of(w, t->group_row) + t->head;
     const float *x[TILE_ROWS];
     floats acc[CELLS];
     UNROLL for (int r = 0; r < rows; r++) {
-        x[r] = w->scores + (t->head + r) * TILE_KEYS;
+        x[r] = scores_of(w, t->group_row) + (t->head + r) * TILE_KEYS;
     }
     UNROLL for (int i = 0; i < rows * panels; i++) {
         const float *value = t->states.value + (t->head + i / panels) * w->width + t->column + i % panels * LANES;
-        acc[i] = mul(load(value), all(w->factors[t->head + i / panels]));
+        acc[i] = mul(load(value), all(factors[i / panels]));
     }
     tile_f32(rows, panels, x, w->values, TILE_KEYS * LANES, t->count, acc);
     UNROLL for (int i = 0; i < rows * panels; i++) {
@@ -240,7 +250,6 @@ INLINE int64_t slot_of(const attention_call *call, int64_t row, int64_t rank) {
 static void gather(workplace *w, int64_t row, int64_t rank, int64_t count) {
     const attention_call *call = w->call;
     const int32_t *table = (const int32_t *) call->batch.tables[row];
-    const uint8_t *rows[TILE_KEYS];
     w->count = count;
     for (int64_t j = 0; j < count; j++) {
         int64_t slot = slot_of(call, row, rank + j);
@@ -252,25 +261,22 @@ static void gather(workplace *w, int64_t row, int64_t rank, int64_t count) {
         }
     }
     if (call->latent.format == KV_INT8) {
-        offset_rows(w->keys, count, call->kv_rank, w->offset);
-        point(w->offset, whole_steps(call->kv_rank, 64), count, rows);
-        turn(rows, count, whole_steps(call->kv_rank, 64) / 4, w->latent_panels);
+        turn_codes(w->keys, count, call->kv_rank, w->spare, w->latent_panels);
         const uint8_t *ropes[TILE_KEYS];
         for (int64_t j = 0; j < count; j++) {
             ropes[j] = w->keys[j] + call->kv_rank;
         }
-        offset_rows(ropes, count, call->rope, w->offset);
-        point(w->offset, whole_steps(call->rope, 64), count, rows);
-        turn(rows, count, whole_steps(call->rope, 64) / 4, w->rope_panels);
+        turn_codes(ropes, count, call->rope, w->spare, w->rope_panels);
         for (int64_t j = count; j < TILE_KEYS; j++) {
             w->key_scales[0][j] = 0;
             w->key_scales[1][j] = 0;
         }
     } else {
+        const uint8_t *rows[TILE_KEYS];
         int64_t width = call->kv_rank + call->rope;
         widen_rows(w->keys, count, call->latent.format, width, w->wide);
         point((const uint8_t *) w->wide, whole_steps(width, LANES) * 4, count, rows);
-        turn(rows, count, width, w->latent_panels);
+        turn(rows, count, width, 0, w->latent_panels);
     }
 }
 
@@ -288,42 +294,59 @@ static void score(const workplace *w, int64_t group_row, int64_t row) {
     }
 }
 
-// Values of all rows of a group pass slice by slice, so that a slice is made once: weights of each row are kept.
-static void add_slices(workplace *w, head_states s, int64_t count) {
+INLINE int64_t visible_keys(const attention_call *call, int64_t row) { return call->counts[row]; }
+
+// The rows of a group, of one sequence, and the states they are to be added to, one a row.
+typedef struct {
+    int64_t first_row, rows;
+    float *states;
+} row_group;
+
+INLINE head_states group_states(const attention_call *call, const row_group *g, int64_t row) {
+    return states_at(call, g->states + row * call->state_floats);
+}
+
+// Keys of the tile that a row of the group sees.
+INLINE int64_t tile_keys(const workplace *w, const row_group *g, int64_t row, int64_t rank) {
+    return min64(w->count, visible_keys(w->call, g->first_row + row) - rank);
+}
+
+// A slice of the tile's latents is made once for all rows of the group.
+static void add_slices(workplace *w, const row_group *g, int64_t rank) {
     const attention_call *call = w->call;
     int64_t all_panels = w->width / LANES;
     for (int64_t panel = 0; panel < all_panels; panel += TILE_PANELS) {
         int64_t panels = min64(TILE_PANELS, all_panels - panel);
         slice_values(w, panel * LANES, panels);
-        for (int64_t head = 0; head < call->heads; head += TILE_ROWS) {
-            int64_t heads = min64(TILE_ROWS, call->heads - head);
-            const value_place t = {w, s, head, panel * LANES, count};
-            add_values_shapes[panels - 1][heads - 1](&t);
+        for (int64_t r = 0; r < g->rows; r++) {
+            int64_t count = tile_keys(w, g, r, rank);
+            for (int64_t head = 0; head < call->heads && count > 0; head += TILE_ROWS) {
+                int64_t heads = min64(TILE_ROWS, call->heads - head);
+                const value_place t = {w, group_states(call, g, r), r, head, panel * LANES, count};
+                add_values_shapes[panels - 1][heads - 1](&t);
+            }
         }
     }
 }
 
-INLINE int64_t visible_keys(const attention_call *call, int64_t row) { return call->counts[row]; }
-
-// One segment of the rows of a group; states: one a row.
-static void segment(workplace *w, int64_t first_row, int64_t rows, int64_t number, float *states) {
+// One segment of the rows of a group.
+static void segment(workplace *w, const row_group *g, int64_t number) {
     const attention_call *call = w->call;
-    int64_t last = first_row + rows - 1;
+    int64_t last = g->first_row + g->rows - 1;
     int64_t end = min64(visible_keys(call, last), (number + 1) * SEGMENT_KEYS);
-    for (int64_t r = 0; r < rows; r++) {
-        clear_states(w, states_at(call, states + r * call->state_floats));
+    for (int64_t r = 0; r < g->rows; r++) {
+        clear_states(w, group_states(call, g, r));
     }
     for (int64_t rank = number * SEGMENT_KEYS; rank < end; rank += TILE_KEYS) {
         gather(w, last, rank, min64(TILE_KEYS, end - rank));
-        for (int64_t r = 0; r < rows; r++) {
-            int64_t count = min64(w->count, visible_keys(call, first_row + r) - rank);
+        for (int64_t r = 0; r < g->rows; r++) {
+            int64_t count = tile_keys(w, g, r, rank);
             if (count > 0) {
-                head_states s = states_at(call, states + r * call->state_floats);
-                score(w, r, first_row + r);
-                weigh(w, s, count);
-                add_slices(w, s, count);
+                score(w, r, g->first_row + r);
+                weigh(w, r, group_states(call, g, r), count);
             }
         }
+        add_slices(w, g, rank);
     }
 }
 
@@ -351,12 +374,12 @@ static workplace prepare(const attention_call *call, int32_t worker, uint8_t **s
     w.width = padded(call->kv_rank);
     w.count = 0;
     w.wide = take(scratch, TILE_KEYS * whole_steps(width, LANES) * 4);
-    w.offset = (uint8_t *) w.wide;
+    w.spare = (uint8_t *) w.wide;
     w.latent_panels = take(scratch, TILE_KEYS * whole_steps(width, LANES) * 4);
     w.rope_panels = take(scratch, TILE_KEYS * whole_steps(call->rope, 64));
     w.values = take(scratch, TILE_PANELS * TILE_KEYS * LANES * 4);
-    w.scores = take(scratch, call->heads * TILE_KEYS * 4);
-    w.factors = take(scratch, padded(call->heads) * 4);
+    w.scores = take(scratch, GROUP_ROWS * call->heads * TILE_KEYS * 4);
+    w.factors = take(scratch, GROUP_ROWS * padded(call->heads) * 4);
     w.latent_query = rounded_queries(call, scratch, call->kv_rank);
     w.rope_query = rounded_queries(call, scratch, call->rope);
     return w;
@@ -372,7 +395,8 @@ void FN(attention)(const attention_call *call, int32_t chunk, int32_t worker) {
     }
     if (!call->whole) {
         for (int64_t s = first; s < first + segments; s++) {
-            segment(&w, first_row, rows, s, call->states + (first_row * call->segments + s) * call->state_floats);
+            float *states = call->states + (first_row * call->segments + s) * call->state_floats;
+            segment(&w, &(row_group){first_row, rows, states}, s);
         }
         return;
     }
@@ -382,7 +406,7 @@ void FN(attention)(const attention_call *call, int32_t chunk, int32_t worker) {
         clear_states(&w, states_at(call, joined + r * call->state_floats));
     }
     for (int64_t s = first; s < first + segments; s++) {
-        segment(&w, first_row, rows, s, one);
+        segment(&w, &(row_group){first_row, rows, one}, s);
         for (int64_t r = 0; r < rows; r++) {
             if (visible_keys(call, first_row + r) > s * SEGMENT_KEYS) {
                 join(&w, states_at(call, joined + r * call->state_floats),

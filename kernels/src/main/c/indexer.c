@@ -6,7 +6,7 @@
 typedef struct {
     const indexer_call *call;
     float *wide;
-    uint8_t *offset, *panels;
+    uint8_t *spare, *panels;
     rounded_rows query;    // int8 keys: rows * heads
     float *head_weights;   // [rows][heads], times the scales of the queries
     float key_scales[TILE_KEYS];
@@ -80,7 +80,7 @@ TILE_TABLE(int8_heads, const score_place *)
 static void gather(workplace *w, int64_t row, int64_t rank, int64_t count) {
     const indexer_call *call = w->call;
     const int32_t *table = (const int32_t *) call->batch.tables[row];
-    const uint8_t *keys[TILE_KEYS], *rows[TILE_KEYS];
+    const uint8_t *keys[TILE_KEYS];
     for (int64_t j = 0; j < count; j++) {
         int64_t slot = call->batch.first_slot + rank + j;
         keys[j] = row_of(&call->keys, table, slot);
@@ -89,13 +89,12 @@ static void gather(workplace *w, int64_t row, int64_t rank, int64_t count) {
         }
     }
     if (call->keys.format == KV_INT8) {
-        offset_rows(keys, count, call->dim, w->offset);
-        point(w->offset, whole_steps(call->dim, 64), count, rows);
-        turn(rows, count, whole_steps(call->dim, 64) / 4, w->panels);
+        turn_codes(keys, count, call->dim, w->spare, w->panels);
     } else {
+        const uint8_t *rows[TILE_KEYS];
         widen_rows(keys, count, call->keys.format, call->dim, w->wide);
         point((const uint8_t *) w->wide, whole_steps(call->dim, LANES) * 4, count, rows);
-        turn(rows, count, call->dim, w->panels);
+        turn(rows, count, call->dim, 0, w->panels);
     }
 }
 
@@ -125,7 +124,7 @@ static workplace prepare(const indexer_call *call, int32_t worker, uint8_t **scr
     int64_t stride = whole_steps(call->dim, 64);
     w.call = call;
     w.wide = take(scratch, TILE_KEYS * stride * 4);
-    w.offset = (uint8_t *) w.wide;
+    w.spare = (uint8_t *) w.wide;
     w.panels = take(scratch, TILE_KEYS * stride * 4);
     w.query = (rounded_rows){take(scratch, rows * stride), stride, take(scratch, rows * 4), 1,
                              take(scratch, rows * (1 + stride / 32) * 4), 1 + stride / 32};

@@ -15,9 +15,9 @@ INLINE void *take(uint8_t **scratch, int64_t bytes) {
     return taken;
 }
 
-// Turns `count` rows of `width` 32-bit values to panels [KEY_PANELS][whole_steps(width, 16)][16]. Rows may be read up to
-// the next whole step; missing rows repeat the last one.
-INLINE void turn(const uint8_t *const *rows, int64_t count, int64_t width, uint8_t *panels) {
+// Turns `count` rows of `width` 32-bit values to panels [KEY_PANELS][whole_steps(width, 16)][16], flipping some bits.
+// Rows may be read up to the next whole step; missing rows repeat the last one.
+INLINE void turn(const uint8_t *const *rows, int64_t count, int64_t width, uint32_t flip, uint8_t *panels) {
     int64_t steps = (width + LANES - 1) / LANES;
     for (int64_t p = 0; p * LANES < count; p++) {
         for (int64_t s = 0; s < steps; s++) {
@@ -25,7 +25,7 @@ INLINE void turn(const uint8_t *const *rows, int64_t count, int64_t width, uint8
             for (int64_t j = 0; j < LANES; j++) {
                 from[j] = rows[min64(p * LANES + j, count - 1)] + s * 64;
             }
-            transpose(from, panels + (p * steps + s) * LANES * 64);
+            transpose(from, flip, panels + (p * steps + s) * LANES * 64);
         }
     }
 }
@@ -52,20 +52,25 @@ INLINE void widen_rows(const uint8_t *const *rows, int64_t count, int64_t format
     }
 }
 
-// Codes with offset 128, [TILE_KEYS][whole_steps(width, 64)], code 0 behind the width.
-INLINE void offset_rows(const uint8_t *const *rows, int64_t count, int64_t width, uint8_t *codes) {
+
+// Turns rows of codes to panels [KEY_PANELS][whole_steps(width, 64) / 4][16][4] of codes with offset 128; code 0 behind
+// the width.
+//
+// spare: [TILE_KEYS][whole_steps(width, 64)], for rows that are no whole steps
+INLINE void turn_codes(const uint8_t *const *rows, int64_t count, int64_t width, uint8_t *spare, uint8_t *panels) {
+    const uint32_t offset = 0x80808080u;
     int64_t step = whole_steps(width, 64);
-    for (int64_t j = 0; j < count; j++) {
-        int64_t i = 0;
-        for (; i + 64 <= width; i += 64) {
-            store_offset(codes + j * step + i, (const int8_t *) rows[j] + i);
-        }
-        if (i < width) {
-            int8_t rest[64] = {0};
-            memcpy(rest, rows[j] + i, (size_t) (width - i));
-            store_offset(codes + j * step + i, rest);
-        }
+    if (step == width) {
+        turn(rows, count, width / 4, offset, panels);
+        return;
     }
+    const uint8_t *whole[TILE_KEYS];
+    for (int64_t j = 0; j < count; j++) {
+        memcpy(spare + j * step, rows[j], (size_t) width);
+        memset(spare + j * step + width, 0, (size_t) (step - width));
+        whole[j] = spare + j * step;
+    }
+    turn(whole, count, step / 4, offset, panels);
 }
 
 // Pointers to rows `step` bytes apart.

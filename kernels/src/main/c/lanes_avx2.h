@@ -170,20 +170,13 @@ INLINE_LANES ints w4_products(codes w, codes x) {
 #define ADD_W4(acc, w, x) ((acc) = add_ints(acc, w4_products(w, x)))
 #endif
 
-// Signed bytes as u8 codes with offset 128.
-INLINE_LANES void store_offset(uint8_t *to, const int8_t *from) {
-    const __m256i offset = _mm256_set1_epi8((char) 0x80);
-    _mm256_storeu_si256((__m256i *) to, _mm256_xor_si256(load_bits(from), offset));
-    _mm256_storeu_si256((__m256i *) (to + 32), _mm256_xor_si256(load_bits(from + 32), offset));
-}
-
-// to[i][j] = from[j][i] over sixteen rows of sixteen 32-bit values.
-INLINE_LANES void transpose(const void *const from[16], void *to) {
-    int32_t *out = (int32_t *) to;
+// to[i][j] = from[j][i] ^ flip over sixteen rows of sixteen 32-bit values.
+INLINE_LANES void transpose(const void *const from[16], uint32_t flip, void *to) {
+    uint32_t *out = (uint32_t *) to;
     for (int j = 0; j < 16; j++) {
-        int32_t row[16];
+        uint32_t row[16];
         memcpy(row, from[j], sizeof row);
-        for (int i = 0; i < 16; i++) out[16 * i + j] = row[i];
+        for (int i = 0; i < 16; i++) out[16 * i + j] = row[i] ^ flip;
     }
 }
 

@@ -106,15 +106,11 @@ INLINE_LANES codes all_quad(const int8_t *p) {
 #define W8_OFFSET 128
 #define ADD_W4(acc, w, x) ADD_PRODUCTS(acc, w, x)
 
-// Signed bytes as u8 codes with offset 128.
-INLINE_LANES void store_offset(uint8_t *to, const int8_t *from) {
-    _mm512_storeu_si512(to, _mm512_xor_si512(_mm512_loadu_si512(from), _mm512_set1_epi8((char) 0x80)));
-}
-
-// to[i][j] = from[j][i] over sixteen rows of sixteen 32-bit values.
-INLINE_LANES void transpose(const void *const from[16], void *to) {
+// to[i][j] = from[j][i] ^ flip over sixteen rows of sixteen 32-bit values.
+INLINE_LANES void transpose(const void *const from[16], uint32_t flip, void *to) {
     __m512i a[16], b[16];
-    for (int i = 0; i < 16; i++) a[i] = _mm512_loadu_si512(from[i]);
+    const __m512i flips = _mm512_set1_epi32((int) flip);
+    for (int i = 0; i < 16; i++) a[i] = _mm512_xor_si512(_mm512_loadu_si512(from[i]), flips);
     for (int i = 0; i < 16; i += 2) {
         b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
         b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);

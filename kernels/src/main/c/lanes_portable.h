@@ -195,18 +195,13 @@ INLINE_LANES ints products(ints acc, codes w, codes x, int offset) {
 #define W8_OFFSET 0
 #define ADD_W4(acc, w, x) ((acc) = products(acc, w, x, 0))
 
-// Signed bytes as u8 codes with offset 128.
-INLINE_LANES void store_offset(uint8_t *to, const int8_t *from) {
-    for (int i = 0; i < 64; i++) to[i] = (uint8_t) (from[i] ^ 0x80);
-}
-
-// to[i][j] = from[j][i] over sixteen rows of sixteen 32-bit values.
-INLINE_LANES void transpose(const void *const from[16], void *to) {
-    int32_t *out = (int32_t *) to;
+// to[i][j] = from[j][i] ^ flip over sixteen rows of sixteen 32-bit values.
+INLINE_LANES void transpose(const void *const from[16], uint32_t flip, void *to) {
+    uint32_t *out = (uint32_t *) to;
     for (int j = 0; j < 16; j++) {
-        int32_t row[16];
+        uint32_t row[16];
         memcpy(row, from[j], sizeof row);
-        for (int i = 0; i < 16; i++) out[16 * i + j] = row[i];
+        for (int i = 0; i < 16; i++) out[16 * i + j] = row[i] ^ flip;
     }
 }
 

@@ -59,6 +59,19 @@ public record FloatPanels(int lanes) {
         }
     }
 
+    /// An element of a packed matrix; slow, for checks.
+    public float element(PackedMatrix matrix, int output, int input) {
+        long at =
+                output / lanes * panelBytes(matrix.format(), matrix.inFeatures()) + (long) output % lanes * Float.BYTES;
+        long step = (long) lanes * Float.BYTES;
+        return switch (matrix.format()) {
+            case F32 -> matrix.data().get(JAVA_FLOAT_UNALIGNED, at + input * step);
+            case BF16 ->
+                Bfloat16.widen(matrix.data().get(JAVA_SHORT_UNALIGNED, at + input / 2 * step + input % 2 * 2L));
+            case W8A8, W4A8 -> throw notFloats(matrix.format());
+        };
+    }
+
     private static IllegalStateException notFloats(QuantFormat format) {
         return new IllegalStateException("float panels of " + format);
     }

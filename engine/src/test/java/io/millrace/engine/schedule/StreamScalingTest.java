@@ -17,7 +17,8 @@ import java.lang.management.ThreadMXBean;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /// What batching gains: eight equal streams of the embedded model share each read of its weights, so they take less
 /// than four times as long as one. Measured as CPU time of the loop's thread, which computes alone: other load slows
@@ -34,10 +35,11 @@ class StreamScalingTest {
 
     private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
 
-    @Test
-    void eightEqualStreamsTakeLessThanFourTimesAsLongAsOne() {
+    @ParameterizedTest
+    @ValueSource(strings = {"native", "vector"})
+    void eightEqualStreamsTakeLessThanFourTimesAsLongAsOne(String provider) {
         EngineSettings settings = new EngineSettings(
-                new KernelSettings("vector", 1, null, null),
+                new KernelSettings(provider, 1, null, null),
                 DsaSettings.defaults(),
                 KvSettings.defaults(),
                 WeightsSettings.defaults());
@@ -59,8 +61,8 @@ class StreamScalingTest {
                 rounds++;
             }
             System.out.printf(
-                    "StreamScalingTest: %d rounds, one %.1f ms (%.0f tokens/s), eight %.1f ms, ratio %.2f%n",
-                    rounds, one / 1e6, tokensPerSecond(one), eight / 1e6, (double) eight / one);
+                    "StreamScalingTest: %s, %d rounds, one %.1f ms (%.0f tokens/s), eight %.1f ms, ratio %.2f%n",
+                    provider, rounds, one / 1e6, tokensPerSecond(one), eight / 1e6, (double) eight / one);
             assertThat((double) eight / one).isLessThan(MOST_RATIO);
             assertThat(tokensPerSecond(one)).isGreaterThan(LEAST_TOKENS_PER_SECOND);
         }

@@ -50,7 +50,7 @@ final class Product {
         switch (format) {
             case F32, BF16 -> {
                 wStep = Lanes.BYTES;
-                wPanel = PanelLayout.panelBytes(format, depth);
+                wPanel = VectorKernels.FLOATS.panelBytes(format, depth);
             }
             case W8A8 -> {
                 wPanel = IntegerPanels.panelBytes(matrix);

@@ -1,6 +1,7 @@
 package io.millrace.kernels.vector;
 
 import io.millrace.kernels.AttentionRows;
+import io.millrace.kernels.FloatPanels;
 import io.millrace.kernels.GatedMlpWeights;
 import io.millrace.kernels.Hadamard;
 import io.millrace.kernels.IndexerProlog;
@@ -36,6 +37,11 @@ import org.jspecify.annotations.Nullable;
 /// the collector may free memory of an automatic arena whose last mention in the caller is the call
 /// itself.
 public final class VectorKernels implements Kernels {
+    /// Float layout of this provider: panels of one vector.
+    static final FloatPanels FLOATS = new FloatPanels(Lanes.COUNT);
+
+    private static final String LAYOUT = FLOATS.layout();
+
     private final KernelPool pool;
     private final Scratch scratch = new Scratch();
     private final LinearBatch linear;
@@ -89,7 +95,7 @@ public final class VectorKernels implements Kernels {
     @Override
     public PackedMatrix pack(WeightSource matrix, Arena arena) {
         return switch (matrix) {
-            case MatrixView floats -> PanelLayout.pack(floats, arena);
+            case MatrixView floats -> FLOATS.pack(floats, arena);
             case QuantizedMatrix codes -> {
                 PackedMatrix packed = IntegerPanels.pack(codes, arena);
                 RoundedRows.check(packed);
@@ -113,7 +119,7 @@ public final class VectorKernels implements Kernels {
 
     @Override
     public void linear(PackedMatrix weights, MemorySegment x, int rows, MemorySegment y) {
-        OperatorArguments.linear(weights, PanelLayout.NAME, x, rows, y);
+        OperatorArguments.linear(weights, LAYOUT, x, rows, y);
         try {
             linear.clear();
             long row = weights.inFeatures() * 4L;
@@ -158,7 +164,7 @@ public final class VectorKernels implements Kernels {
             RopeRows rope,
             AttentionRows out,
             @Nullable IndexerProlog indexerPart) {
-        OperatorArguments.prolog(weights, PanelLayout.NAME, batch, out, indexerPart);
+        OperatorArguments.prolog(weights, LAYOUT, batch, out, indexerPart);
         OperatorArguments.rows(weights.shape(), x, rope, batch);
         try {
             if (batch.rows() > 0) {
@@ -186,7 +192,7 @@ public final class VectorKernels implements Kernels {
     @Override
     public void sparseMlaAttention(
             MlaWeights weights, AttentionRows input, RowBatch batch, Selection selection, MemorySegment y) {
-        OperatorArguments.attention(weights, PanelLayout.NAME, input, batch, y);
+        OperatorArguments.attention(weights, LAYOUT, input, batch, y);
         try {
             attention.run(new AttentionRuns.Call(weights, input, batch, selection), Lanes.address(y));
         } finally {
@@ -198,7 +204,7 @@ public final class VectorKernels implements Kernels {
 
     @Override
     public void gatedMlp(GatedMlpWeights weights, MemorySegment x, int rows, MemorySegment y) {
-        OperatorArguments.gatedMlp(weights, PanelLayout.NAME, x, rows, y);
+        OperatorArguments.gatedMlp(weights, LAYOUT, x, rows, y);
         try {
             feedForward.run(weights, Lanes.address(x), rows, Lanes.address(y));
         } finally {
@@ -210,7 +216,7 @@ public final class VectorKernels implements Kernels {
 
     @Override
     public void moeExperts(MoeWeights weights, MemorySegment x, int rows, MemorySegment y) {
-        OperatorArguments.moe(weights, PanelLayout.NAME, x, rows, y);
+        OperatorArguments.moe(weights, LAYOUT, x, rows, y);
         try {
             experts.run(weights, Lanes.address(x), rows, Lanes.address(y));
         } finally {

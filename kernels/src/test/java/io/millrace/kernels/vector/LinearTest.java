@@ -83,7 +83,7 @@ class LinearTest {
         try (VectorKernels vector = started(1)) {
             Floats.assertClose(linear(vector, matrix, x, 1), linear(new ScalarKernels(), matrix, x, 1), 1, 0);
             PackedMatrix packed = vector.pack(matrix, Arena.ofAuto());
-            assertThat(PanelLayout.element(packed, 2, 0)).isEqualTo(3f);
+            assertThat(VectorKernels.FLOATS.element(packed, 2, 0)).isEqualTo(3f);
         }
     }
 
