@@ -194,7 +194,7 @@ enum { SEGMENT_KEYS = 512, TILE_KEYS = 64, PAGE_ROWS = 64, GROUP_ROWS = 8 };
 // A measurement of the machine.
 typedef struct {
     const uint8_t *data;
-    int64_t chunk_bytes;  // read: bytes of a chunk, a multiple of 256
+    int64_t chunk_bytes;  // read: bytes of a chunk, a multiple of 128 KiB
     int64_t rounds;       // products: rounds of a chunk
     uint64_t *result;     // [chunks]: keeps the compiler from leaving the work out
 } limit_call;

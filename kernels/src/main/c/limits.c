@@ -79,22 +79,22 @@ void FN(limit_float)(int64_t address, int32_t chunk, int32_t worker) {
     call->result[chunk] = (uint64_t) sum_lanes(sum);
 }
 
-// Reads every line of a chunk once, front to back.
+// Reads every line of a chunk once, in four streams side by side: the memory gives more to them than to one.
+#define STREAM_FLOATS (1 << 13)
+
 void FN(limit_read)(int64_t address, int32_t chunk, int32_t worker) {
     (void) worker;
     const limit_call *call = (const limit_call *) address;
     const float *from = (const float *) (call->data + (int64_t) chunk * call->chunk_bytes);
     const float *to = from + call->chunk_bytes / (int64_t) sizeof(float);
     floats a = zero(), b = zero(), c = zero(), d = zero();
-    for (; from < to; from += 4 * LANES) {
-        __builtin_prefetch(from + 512);
-        __builtin_prefetch(from + 512 + LANES);
-        __builtin_prefetch(from + 512 + 2 * LANES);
-        __builtin_prefetch(from + 512 + 3 * LANES);
-        a = maximum(a, load(from));
-        b = maximum(b, load(from + LANES));
-        c = maximum(c, load(from + 2 * LANES));
-        d = maximum(d, load(from + 3 * LANES));
+    for (; from < to; from += 4 * STREAM_FLOATS) {
+        for (int64_t i = 0; i < STREAM_FLOATS; i += LANES) {
+            a = maximum(a, load(from + i));
+            b = maximum(b, load(from + i + STREAM_FLOATS));
+            c = maximum(c, load(from + i + 2 * STREAM_FLOATS));
+            d = maximum(d, load(from + i + 3 * STREAM_FLOATS));
+        }
     }
     call->result[chunk] = (uint64_t) largest_lane(maximum(maximum(a, b), maximum(c, d)));
 }

@@ -17,18 +17,21 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 
-/// Measures models one after the other, and the machine before, between and after them: the best of these
-/// measurements is the machine's limit.
+/// Measures models one after the other, and the machine before, after and every few seconds in between: the
+/// best of these measurements is the machine's limit.
 public final class BenchRun {
     private static final double PACK_FACTOR = 1.15;
     private static final long REST_BYTES = 250L << 20;
     private static final int MIB = 1 << 20;
+    private static final long LIMITS_NANOS = 20_000_000_000L;
 
     private final BenchSettings settings;
     private final Consumer<String> notes;
     private final LoadProgress progress;
     private final List<Measured> measured = new ArrayList<>();
     private Optional<MachineLimits> limits = Optional.empty();
+    private long limitsNanos;
+    private long peakBytes;
 
     /// Where a model is.
     @FunctionalInterface
@@ -53,11 +56,10 @@ public final class BenchRun {
             Path folder = source.folder(profile);
             check(ModelConfig.read(folder));
             for (boolean dense : settings.dense()) {
-                measureMachine();
                 measure(folder, profile, dense);
             }
         }
-        measureMachine();
+        measureMachineAgain();
         List<BenchRow> rows = new ArrayList<>();
         for (Measured each : measured) {
             rows.add(each.row.withLimit(limit(each)));
@@ -77,14 +79,25 @@ public final class BenchRun {
         if (NativeKernels.declines().isPresent()) {
             return;
         }
+        // Its memory is not the model's.
+        peakBytes = Math.max(peakBytes, ResidentMemory.peakBytes().orElse(0));
         MachineLimits now = MachineLimits.measure(
                 settings.kernels().threads(), settings.kernels().isaLevel());
         limits = Optional.of(limits.map(now::best).orElse(now));
+        limitsNanos = System.nanoTime();
+        ResidentMemory.resetPeak();
+    }
+
+    private void measureMachineAgain() {
+        if (limits.isEmpty() || System.nanoTime() - limitsNanos > LIMITS_NANOS) {
+            measureMachine();
+        }
     }
 
     private void measure(Path folder, WeightProfile profile, boolean dense) throws IOException {
         System.gc(); // what synthesis left behind is not the model's
         ResidentMemory.resetPeak();
+        peakBytes = 0;
         TimedKernels[] timed = new TimedKernels[1];
         try (LoadedModel model = LoadedModel.load(folder, settings.engine(profile, dense), progress, kernels -> {
                     timed[0] = new TimedKernels(kernels);
@@ -106,10 +119,12 @@ public final class BenchRun {
 
     private void measure(ModelBench bench, LoadedModel model, ModelCost cost, int depth) {
         for (int tokens : settings.prefill()) {
+            measureMachineAgain();
             double[] seconds = bench.prefill(depth, tokens);
             keep("prefill", bench, model, cost, new Work(tokens, depth, seconds));
         }
         if (settings.decode() > 0) {
+            measureMachineAgain();
             double[] seconds = bench.decode(depth, settings.decode());
             keep("decode", bench, model, cost, new Work(settings.decode(), depth, seconds));
         }
@@ -158,10 +173,11 @@ public final class BenchRun {
     }
 
     private void noteMemory(LoadedModel model, ModelBench bench) throws IOException {
-        OptionalLong peak = ResidentMemory.peakBytes();
-        if (peak.isEmpty()) {
+        OptionalLong last = ResidentMemory.peakBytes();
+        if (last.isEmpty()) {
             return;
         }
+        long peak = Math.max(peakBytes, last.getAsLong());
         long pack = model.packFile().isPresent()
                 ? Files.size(model.packFile().get())
                 : model.tensorBytes().values().stream()
@@ -171,8 +187,8 @@ public final class BenchRun {
         notes.accept(String.format(
                 Locale.ROOT,
                 "peak memory in RAM: %,d MiB, %s %,d MiB (1.15 x %,d MiB of weights + %,d MiB of keys + 250 MiB)",
-                peak.getAsLong() / MIB,
-                peak.getAsLong() <= most ? "within" : "MORE THAN",
+                peak / MIB,
+                peak <= most ? "within" : "MORE THAN",
                 most / MIB,
                 pack / MIB,
                 bench.poolBytes() / MIB));
