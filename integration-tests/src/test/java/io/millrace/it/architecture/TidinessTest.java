@@ -77,8 +77,9 @@ class TidinessTest {
         assertThat(linesWhere(line -> SLEEPS.matcher(line).find())).isEmpty();
     }
 
+    /// A call of C is the other place: the method handle's declaration leaves no choice.
     @Test
-    void catchAllIsALoopGuardThatSaysSo() throws IOException {
+    void catchAllIsALoopGuardOrADowncallThatSaysSo() throws IOException {
         List<String> found = new ArrayList<>();
         for (Path file : javaFiles()) {
             List<String> lines = Files.readAllLines(file);
@@ -86,7 +87,8 @@ class TidinessTest {
                 boolean mainCode = file.toString().replace('\\', '/').contains("/src/main/");
                 if (mainCode && CATCHES_ALL.matcher(lines.get(i)).find()) {
                     String around = String.join("\n", lines.subList(Math.max(0, i - 1), Math.min(lines.size(), i + 3)));
-                    if (!around.contains("loop guard")) {
+                    boolean downcall = file.endsWith("NativeLibrary.java") && around.contains("downcall: invokeExact");
+                    if (!around.contains("loop guard") && !downcall) {
                         found.add(file + ":" + (i + 1) + " (expected: a comment `loop guard: …` beside it)");
                     }
                 }

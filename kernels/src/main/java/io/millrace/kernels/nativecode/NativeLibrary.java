@@ -84,7 +84,7 @@ final class NativeLibrary {
         try {
             bits = (int) LINKER.downcallHandle(symbols.findOrThrow("mr_levels"), LEVELS)
                     .invokeExact();
-        } catch (Throwable e) {
+        } catch (Throwable e) { // downcall: invokeExact declares it
             throw new IllegalStateException("mr_levels failed", e);
         }
         List<IsaLevel> levels = new ArrayList<>();
@@ -148,7 +148,7 @@ final class NativeLibrary {
             } else {
                 RUN_SHORT.invokeExact(function, call, chunk, worker);
             }
-        } catch (Throwable e) {
+        } catch (Throwable e) { // downcall: invokeExact declares it
             throw new IllegalStateException("native call failed", e);
         }
     }
@@ -157,7 +157,7 @@ final class NativeLibrary {
     static long ask(MemorySegment function, long call) {
         try {
             return (long) ASK.invokeExact(function, call);
-        } catch (Throwable e) {
+        } catch (Throwable e) { // downcall: invokeExact declares it
             throw new IllegalStateException("native call failed", e);
         }
     }
