@@ -64,5 +64,13 @@ while [ -n "$(jobs -pr)" ]; do
 done
 "$compiler" -shared ${flags[@]+"${flags[@]}"} -o "$library.new" "${objects[@]}" -lm
 mv "$library.new" "$library"
+case " ${flags[*]:-} " in
+  *-fsanitize=*)
+    # Whoever loads a sanitized library must have loaded these first.
+    for runtime in libasan.so libubsan.so; do
+      cp "$("$compiler" -print-file-name=$runtime)" "$output/$runtime"
+    done
+    ;;
+esac
 printf '%s' "$state" > "$stamp"
 echo "kernels: compiled ${levels[*]} with $("$compiler" --version | head -n 1)"

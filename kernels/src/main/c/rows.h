@@ -68,10 +68,15 @@ INLINE float largest_magnitude(const float *x, const float *factors, int64_t wid
 // rounded_rows.
 INLINE float round_row(const float *x, const float *factors, int64_t width, int8_t *codes, int32_t *sums) {
     float largest = largest_magnitude(x, factors, width);
-    float inverse = largest < SMALLEST ? 0 : MAX_CODE / largest;
-    if (inverse != inverse) {
-        inverse = 0;  // codes 0 times a scale that is not a number
+    if (largest != largest) {
+        // Not a number anywhere: codes 0 times a scale that is not a number.
+        memset(codes, 0, (size_t) padded(width));
+        for (int64_t g = 0; sums && g <= (width + 31) / 32; g++) {
+            sums[g] = 0;
+        }
+        return largest;
     }
+    float inverse = largest < SMALLEST ? 0 : MAX_CODE / largest;
     ints total = zero_ints();
     ints group = zero_ints();
     for (int64_t i = 0; i < width; i += LANES) {
