@@ -20,6 +20,7 @@ import java.nio.file.Path;
 /// - With tied embeddings `lm_head.weight` may be absent; if present it must equal the embedding byte for
 ///   byte.
 public final class Checkpoint implements AutoCloseable {
+    private static final String CONFIG = "config.json";
     private static final String EMBEDDING = "model.embed_tokens.weight";
     private static final String HEAD = "lm_head.weight";
     private static final long VECTOR_ALIGNMENT = 64;
@@ -44,8 +45,19 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws io.millrace.engine.error.MillraceException `INVALID_CHECKPOINT`, naming file, tensor,
     /// found and expected
     public static Checkpoint open(Path directory) {
+        return open(directory, JsonFile.read(new ModelFiles(directory).file(CONFIG)));
+    }
+
+    /// Opens tensors whose `config.json` is not in their folder yet: that of a checkpoint being made.
+    ///
+    /// @param configJson  its content
+    /// @throws io.millrace.engine.error.MillraceException `INVALID_CHECKPOINT`, as above
+    public static Checkpoint open(Path directory, byte[] configJson) {
+        return open(directory, JsonFile.parse(directory.resolve(CONFIG), configJson.clone()));
+    }
+
+    private static Checkpoint open(Path directory, JsonFile json) {
         ModelFiles model = new ModelFiles(directory);
-        JsonFile json = JsonFile.read(model.file("config.json"));
         ModelConfig config = ConfigReader.read(json);
         TensorFiles tensors = TensorFiles.open(model);
         boolean opened = false;

@@ -13,7 +13,8 @@ import java.nio.file.Path;
 final class CheckpointTensors implements WeightTensors {
     private final Checkpoint checkpoint;
 
-    private CheckpointTensors(Checkpoint checkpoint) {
+    /// Closes the checkpoint when it is closed.
+    CheckpointTensors(Checkpoint checkpoint) {
         this.checkpoint = checkpoint;
     }
 

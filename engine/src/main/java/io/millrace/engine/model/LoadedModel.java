@@ -1,5 +1,6 @@
 package io.millrace.engine.model;
 
+import io.millrace.engine.checkpoint.Checkpoint;
 import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.checkpoint.WeightRotation;
 import io.millrace.engine.kv.KvLayout;
@@ -15,6 +16,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -66,12 +68,34 @@ public final class LoadedModel implements AutoCloseable {
     /// @param around  given the selected kernels, yields those to use; they close what they stand around
     public static LoadedModel load(
             Path directory, EngineSettings settings, LoadProgress progress, UnaryOperator<Kernels> around) {
-        ModelConfig config = ModelConfig.read(directory);
+        return load(directory, ModelConfig.read(directory), settings, around, pack -> pack.obtain(progress));
+    }
+
+    /// Packs an open checkpoint into memory.
+    ///
+    /// @param checkpoint  closed when this returns
+    public static LoadedModel load(Checkpoint checkpoint, EngineSettings settings, LoadProgress progress) {
+        try (checkpoint) {
+            return load(
+                    checkpoint.directory(),
+                    checkpoint.config(),
+                    settings,
+                    UnaryOperator.identity(),
+                    pack -> pack.pack(checkpoint, progress));
+        }
+    }
+
+    private static LoadedModel load(
+            Path directory,
+            ModelConfig config,
+            EngineSettings settings,
+            UnaryOperator<Kernels> around,
+            Function<ModelPack, PackedWeights> obtained) {
         Kernels kernels = around.apply(open(settings.kernels()));
         PackedWeights packed = null;
         boolean loaded = false;
         try {
-            packed = new ModelPack(directory, config, kernels, settings).obtain(progress);
+            packed = obtained.apply(new ModelPack(directory, config, kernels, settings));
             int topK = settings.dsa().topKOverride().orElse(config.indexTopK());
             // Dense attention still computes and stores index keys; the indexer then selects nothing.
             int indexerTopK = topK == 0 ? config.indexTopK() : topK;

@@ -123,6 +123,12 @@ public final class ModelPack {
                 : PackCache.inMemory(request, () -> CheckpointTensors.open(directory), progress::packed);
     }
 
+    /// The weights of an open checkpoint, packed into memory; the checkpoint is closed.
+    PackedWeights pack(Checkpoint checkpoint, LoadProgress progress) {
+        PackRequest request = request(directory, config, settings.weights().profile(), kernels, settings.kernels());
+        return PackCache.inMemory(request, () -> new CheckpointTensors(checkpoint), progress::packed);
+    }
+
     private PackedWeights own(Path file) {
         requireNoTensors(directory);
         WeightProfile wanted = settings.weights().profile();

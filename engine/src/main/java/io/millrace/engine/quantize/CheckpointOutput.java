@@ -4,7 +4,6 @@ import io.millrace.engine.checkpoint.Checkpoint;
 import io.millrace.engine.checkpoint.WeightRotation;
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -126,9 +125,8 @@ final class CheckpointOutput {
         return errors;
     }
 
-    /// Writes `config.json`.
-    void writeConfig(@Nullable WeightRotation rotation) throws IOException {
-        byte[] config = new QuantizedConfig(checkpoint, settings.profile(), rotation).bytes(plan);
-        Files.write(directory.resolve("config.json"), config);
+    /// Content of `config.json`.
+    byte[] config(@Nullable WeightRotation rotation) {
+        return new QuantizedConfig(checkpoint, settings.profile(), rotation).bytes(plan);
     }
 }

@@ -15,19 +15,15 @@ import io.millrace.engine.settings.KvSettings;
 import io.millrace.engine.settings.WeightsSettings;
 import io.millrace.kernels.KvFormat;
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /// Makes an integer checkpoint from a floating-point one. The result appears whole or not at all: it is
-/// made in a hidden folder beside its place, whose `config.json`, without which nothing loads, comes
-/// last, and is then renamed.
+/// made in a hidden folder beside its place, and the name of its `config.json`, without which nothing
+/// loads, comes with the last step. So nothing that a killed run leaves loads; the next run removes it.
 public final class ModelQuantizer {
     /// File of the report in the new folder.
     public static final String REPORT = "quantize-report.txt";
@@ -62,38 +58,28 @@ public final class ModelQuantizer {
     /// @throws MillraceException `INVALID_CHECKPOINT` if the source is no sound float checkpoint,
     ///     `INVALID_REQUEST` if there is something at the target
     public QuantizeReport run(List<TokenSequence> calibration, List<TokenSequence> evaluation) throws IOException {
-        if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
-            throw MillraceException.ofParam(
-                    ErrorCode.INVALID_REQUEST, "out", target + ": exists already (expected: a new folder)");
-        }
+        UnfinishedFolder.requireNew(target);
         try (Checkpoint checkpoint = Checkpoint.open(source)) {
             requireFloats(checkpoint.config());
             WeightRotation rotation =
                     settings.rotate() ? WeightRotation.largest(checkpoint.config(), settings.seed()) : null;
             WeightFolds folds = new WeightFolds(checkpoint, rotation);
             InputMoments moments = calibrate(folds, calibration);
-            TextLoss before = measure(source, evaluation);
-            Path parent = target.getParent();
-            Files.createDirectories(parent);
-            Path made = Files.createTempDirectory(parent, "." + target.getFileName() + ".unfinished-");
-            boolean finished = false;
-            try {
+            TextLoss before = measure(() -> Checkpoint.open(source), evaluation);
+            try (UnfinishedFolder folder = UnfinishedFolder.create(target)) {
+                Path made = folder.path();
                 CheckpointOutput output = new CheckpointOutput(checkpoint, settings, made);
                 QuantizeReport report = output.write(
                         new TensorEncoder(checkpoint, folds, new ScaleSearch(settings.search()), moments),
                         rotation,
                         progress);
                 copyOthers(made);
-                output.writeConfig(rotation);
-                report = withLosses(report, before, measure(made, evaluation));
+                byte[] config = output.config(rotation);
+                Files.write(made.resolve(UnfinishedFolder.CONFIG), config);
+                report = withLosses(report, before, measure(() -> Checkpoint.open(made, config), evaluation));
                 Files.write(made.resolve(REPORT), report.lines());
-                Files.move(made, target, StandardCopyOption.ATOMIC_MOVE);
-                finished = true;
+                folder.finish();
                 return report;
-            } finally {
-                if (!finished) {
-                    delete(made);
-                }
             }
         }
     }
@@ -119,11 +105,11 @@ public final class ModelQuantizer {
         return moments;
     }
 
-    private @Nullable TextLoss measure(Path directory, List<TokenSequence> text) {
+    private @Nullable TextLoss measure(Supplier<Checkpoint> opened, List<TokenSequence> text) {
         if (text.isEmpty()) {
             return null;
         }
-        try (LoadedModel model = LoadedModel.load(directory, engine(), LoadProgress.SILENT)) {
+        try (LoadedModel model = LoadedModel.load(opened.get(), engine(), LoadProgress.SILENT)) {
             return TextLoss.of(model, text, done -> progress.advanced("measuring", done, text.size()));
         }
     }
@@ -156,21 +142,5 @@ public final class ModelQuantizer {
                 Files.copy(file, made.resolve(name));
             }
         }
-    }
-
-    private static void delete(Path folder) throws IOException {
-        Files.walkFileTree(folder, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-                Files.delete(file);
-                return FileVisitResult.CONTINUE;
-            }
-
-            @Override
-            public FileVisitResult postVisitDirectory(Path emptied, @Nullable IOException e) throws IOException {
-                Files.delete(emptied);
-                return FileVisitResult.CONTINUE;
-            }
-        });
     }
 }
