@@ -3,7 +3,7 @@ package io.millrace.standalone.bench;
 import java.util.List;
 import java.util.Locale;
 
-/// Draws rows as horizontal bars, prefill and decode each on a scale of its own, each row's limit as the
+/// Draws rows as horizontal bars, each phase on a scale of its own, each row's limit as the
 /// frame its bar would fill.
 public final class BenchPlot {
     private static final int WIDTH = 900;
@@ -12,7 +12,6 @@ public final class BenchPlot {
     private static final int ROW = 24;
     private static final int BAR = 16;
     private static final int HEAD = 40;
-    private static final List<String> PHASES = List.of("prefill", "decode");
 
     private BenchPlot() {}
 
@@ -20,11 +19,11 @@ public final class BenchPlot {
     public static String svg(List<BenchRow> rows) {
         StringBuilder body = new StringBuilder();
         int y = 0;
-        for (String phase : PHASES) {
+        for (BenchPhase phase : BenchPhase.values()) {
             List<BenchRow> shown =
-                    rows.stream().filter(row -> row.phase().equals(phase)).toList();
+                    rows.stream().filter(row -> row.work().phase() == phase).toList();
             if (!shown.isEmpty()) {
-                y = draw(body, phase, shown, y);
+                y = draw(body, phase.id(), shown, y);
             }
         }
         return String.format(
@@ -68,20 +67,19 @@ public final class BenchPlot {
 
     private static String number(BenchRow row) {
         String speed = String.format(Locale.ROOT, "%.1f", row.speed().median());
-        return row.limitTokensPerSecond().isEmpty()
+        return row.shareOfLimit().isEmpty()
                 ? speed
                 : speed
                         + String.format(
                                 Locale.ROOT,
                                 " (%.0f %%)",
-                                100
-                                        * row.speed().median()
-                                        / row.limitTokensPerSecond().getAsDouble());
+                                100 * row.shareOfLimit().getAsDouble());
     }
 
     private static String label(BenchRow row) {
-        return row.tokens() + " at " + row.depth() + ", " + row.profile() + ", " + row.provider()
-                + (row.dsa().equals("dense") ? ", dense" : "");
+        String phase = row.work().phase().id() + " ";
+        return row.work().label().substring(phase.length()) + ", " + row.profile() + ", " + row.provider()
+                + (row.dsa().equals(BenchRow.DENSE) ? ", dense" : "");
     }
 
     private static void rect(StringBuilder body, int y, double width, String style) {

@@ -1,39 +1,48 @@
 package io.millrace.standalone.bench;
 
+import io.millrace.kernels.nativecode.MachineLimits;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 
 /// A measured figure.
 ///
-/// @param phase                 `prefill` or `decode`
-/// @param tokens                computed in one measurement
-/// @param depth                 cached tokens before them
-/// @param profile               number formats of the weights
-/// @param provider              of the kernels, or the name of another program
-/// @param dsa                   `auto` or `dense`
-/// @param speed                 of the measurements
-/// @param limitTokensPerSecond  what the machine's limits allow; empty where it is not known
-/// @param microsPerToken        time inside each operator; empty for other programs
+/// @param work            what was computed
+/// @param profile         number formats of the weights
+/// @param provider        of the kernels, or the name of another program
+/// @param dsa             `auto` or `dense`
+/// @param speed           of the measurements
+/// @param microsPerToken  time inside each operator, the median of the measurements; empty for other programs
+/// @param cost            of a token; empty for other programs
+/// @param machine         its limits right before and after, the better of both; empty where there is no C code
+///                        to measure them with, and for other programs
 public record BenchRow(
-        String phase,
-        int tokens,
-        int depth,
+        BenchWork work,
         String profile,
         String provider,
         String dsa,
         Speed speed,
-        OptionalDouble limitTokensPerSecond,
-        Map<String, Double> microsPerToken) {
+        Map<String, Double> microsPerToken,
+        Optional<RowCost> cost,
+        Optional<MachineLimits> machine) {
+    /// Operators made of products with weights.
+    static final List<String> WEIGHT_OPERATORS =
+            List.of(TimedKernels.PROLOG, TimedKernels.LINEAR, TimedKernels.MLP, TimedKernels.EXPERTS);
+
+    /// Operators that attention spends time in because of the cached tokens.
+    static final List<String> ATTENTION_OPERATORS = List.of(TimedKernels.INDEXER, TimedKernels.ATTENTION);
+
+    static final String DENSE = "dense";
+    static final String AUTO = "auto";
+    private static final double MICRO = 1e6;
+
     public BenchRow {
         microsPerToken = Collections.unmodifiableMap(new LinkedHashMap<>(microsPerToken));
-    }
-
-    /// The same with another limit.
-    BenchRow withLimit(OptionalDouble limit) {
-        return new BenchRow(phase, tokens, depth, profile, provider, dsa, speed, limit, microsPerToken);
     }
 
     /// Tokens per second over some measurements.
@@ -48,10 +57,89 @@ public record BenchRow(
         /// @param tokens   of each
         /// @param seconds  not empty; sorted by this
         static Speed of(int tokens, double[] seconds) {
-            Arrays.sort(seconds);
+            double middle = median(seconds);
             int n = seconds.length;
-            double middle = (seconds[(n - 1) / 2] + seconds[n / 2]) / 2;
             return new Speed(tokens / middle, tokens / seconds[n - 1], tokens / seconds[0], n);
         }
+
+        /// The middle of some values, which are sorted by this.
+        static double median(double[] values) {
+            Arrays.sort(values);
+            int n = values.length;
+            return (values[(n - 1) / 2] + values[n / 2]) / 2;
+        }
+    }
+
+    /// Microseconds a token takes.
+    double wholeMicros() {
+        return MICRO / speed.median();
+    }
+
+    /// What the machine's limits allow.
+    public OptionalDouble limitTokensPerSecond() {
+        return both().map(c -> c.limitTokensPerSecond(machine.orElseThrow()))
+                .map(OptionalDouble::of)
+                .orElse(OptionalDouble.empty());
+    }
+
+    /// How much of its limit it reaches, 1 for all.
+    public OptionalDouble shareOfLimit() {
+        OptionalDouble limit = limitTokensPerSecond();
+        return limit.isEmpty() ? limit : OptionalDouble.of(speed.median() / limit.getAsDouble());
+    }
+
+    private Optional<RowCost> both() {
+        return machine.isPresent() ? cost : Optional.empty();
+    }
+
+    /// Bytes a token reads at least; empty for prefill, which is limited by products.
+    public OptionalDouble bytesPerToken() {
+        return cost.isPresent() && cost.get().bound() instanceof RowCost.Reads(double bytes)
+                ? OptionalDouble.of(bytes)
+                : OptionalDouble.empty();
+    }
+
+    /// These bytes over the time taken.
+    public OptionalDouble bytesPerSecond() {
+        OptionalDouble bytes = bytesPerToken();
+        return bytes.isEmpty() ? bytes : OptionalDouble.of(bytes.getAsDouble() * speed.median());
+    }
+
+    /// Integer products with weights over the time inside the operators that are made of them, as a share of
+    /// the machine's int8 peak. That time includes roundings and row work, so it is a lower bound of the share
+    /// that the products themselves reach. For prefill with integer weights only.
+    public OptionalDouble int8Share() {
+        double micros = micros(WEIGHT_OPERATORS);
+        if (both().isEmpty()
+                || !(both().get().bound() instanceof RowCost.Computes computes)
+                || computes.int8InWeights() == 0
+                || micros == 0) {
+            return OptionalDouble.empty();
+        }
+        double atPeak = new RowCost.Products(computes.int8InWeights(), 0).seconds(machine.orElseThrow());
+        return OptionalDouble.of(MICRO * atPeak / micros);
+    }
+
+    /// Microseconds a token spends in indexer and attention; empty for other programs.
+    public OptionalDouble attentionMicros() {
+        return microsPerToken.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(micros(ATTENTION_OPERATORS));
+    }
+
+    /// How much of its own limit dense attention reaches, 1 for all; empty for sparse attention.
+    public OptionalDouble attentionShare() {
+        double micros = micros(List.of(TimedKernels.ATTENTION));
+        return micros == 0
+                ? OptionalDouble.empty()
+                : both().flatMap(RowCost::attention)
+                        .map(a -> OptionalDouble.of(a.limitMicros(machine.orElseThrow()) / micros))
+                        .orElse(OptionalDouble.empty());
+    }
+
+    private double micros(Collection<String> operators) {
+        double sum = 0;
+        for (String operator : operators) {
+            sum += microsPerToken.getOrDefault(operator, 0.0);
+        }
+        return sum;
     }
 }

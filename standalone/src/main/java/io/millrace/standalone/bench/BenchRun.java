@@ -5,7 +5,6 @@ import io.millrace.engine.model.LoadProgress;
 import io.millrace.engine.model.LoadedModel;
 import io.millrace.engine.profile.WeightProfile;
 import io.millrace.kernels.nativecode.MachineLimits;
-import io.millrace.kernels.nativecode.NativeKernels;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,25 +12,21 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 
-/// Measures models one after the other, and the machine before, after and every few seconds in between: the
-/// best of these measurements is the machine's limit.
+/// Measures models one after the other, and the machine right before and after each figure: the better of both is
+/// what that figure is compared with.
 public final class BenchRun {
     private static final double PACK_FACTOR = 1.15;
     private static final long REST_BYTES = 250L << 20;
     private static final int MIB = 1 << 20;
-    private static final long LIMITS_NANOS = 20_000_000_000L;
 
     private final BenchSettings settings;
     private final Consumer<String> notes;
     private final LoadProgress progress;
-    private final List<Measured> measured = new ArrayList<>();
-    private Optional<MachineLimits> limits = Optional.empty();
-    private long limitsNanos;
-    private long peakBytes;
+    private final MachineWatch machine;
+    private final List<BenchRow> rows = new ArrayList<>();
 
     /// Where a model is.
     @FunctionalInterface
@@ -40,14 +35,13 @@ public final class BenchRun {
         Path folder(WeightProfile profile) throws IOException;
     }
 
-    private record Measured(BenchRow row, ModelCost cost) {}
-
     /// @param notes     told a sentence now and then
     /// @param progress  told how loading goes
     public BenchRun(BenchSettings settings, Consumer<String> notes, LoadProgress progress) {
         this.settings = settings;
         this.notes = notes;
         this.progress = progress;
+        this.machine = new MachineWatch(settings);
     }
 
     /// Measures everything.
@@ -59,12 +53,7 @@ public final class BenchRun {
                 measure(folder, profile, dense);
             }
         }
-        measureMachineAgain();
-        List<BenchRow> rows = new ArrayList<>();
-        for (Measured each : measured) {
-            rows.add(each.row.withLimit(limit(each)));
-        }
-        return new BenchReport(limits, rows);
+        return new BenchReport(machine.best(), rows);
     }
 
     private void check(ModelConfig config) {
@@ -75,29 +64,8 @@ public final class BenchRun {
         }
     }
 
-    private void measureMachine() {
-        if (NativeKernels.declines().isPresent()) {
-            return;
-        }
-        // Its memory is not the model's.
-        peakBytes = Math.max(peakBytes, ResidentMemory.peakBytes().orElse(0));
-        MachineLimits now = MachineLimits.measure(
-                settings.kernels().threads(), settings.kernels().isaLevel());
-        limits = Optional.of(limits.map(now::best).orElse(now));
-        limitsNanos = System.nanoTime();
-        ResidentMemory.resetPeak();
-    }
-
-    private void measureMachineAgain() {
-        if (limits.isEmpty() || System.nanoTime() - limitsNanos > LIMITS_NANOS) {
-            measureMachine();
-        }
-    }
-
     private void measure(Path folder, WeightProfile profile, boolean dense) throws IOException {
-        System.gc(); // what synthesis left behind is not the model's
-        ResidentMemory.resetPeak();
-        peakBytes = 0;
+        machine.startModel();
         TimedKernels[] timed = new TimedKernels[1];
         try (LoadedModel model = LoadedModel.load(folder, settings.engine(profile, dense), progress, kernels -> {
                     timed[0] = new TimedKernels(kernels);
@@ -108,76 +76,43 @@ public final class BenchRun {
                 notes.accept(
                         "the " + settings.deepest() + " tokens of the greatest depth are random keys, not computed");
             }
-            bench.warmUp();
             ModelCost cost = new ModelCost(model.config(), profile, settings.kv(), dense, model.tensorBytes());
-            for (int depth : settings.depths()) {
-                measure(bench, model, cost, depth);
+            for (BenchWork work : settings.works()) {
+                measure(bench, model.kernels().name(), cost, work);
             }
             noteMemory(model, bench);
         }
     }
 
-    private void measure(ModelBench bench, LoadedModel model, ModelCost cost, int depth) {
-        for (int tokens : settings.prefill()) {
-            measureMachineAgain();
-            double[] seconds = bench.prefill(depth, tokens);
-            keep("prefill", bench, model, cost, new Work(tokens, depth, seconds));
-        }
-        if (settings.decode() > 0) {
-            measureMachineAgain();
-            double[] seconds = bench.decode(depth, settings.decode());
-            keep("decode", bench, model, cost, new Work(settings.decode(), depth, seconds));
-        }
-    }
-
-    @SuppressWarnings("ArrayRecordComponent") // handed on once
-    private record Work(int tokens, int depth, double[] seconds) {}
-
-    private void keep(String phase, ModelBench bench, LoadedModel model, ModelCost cost, Work work) {
+    private void measure(ModelBench bench, String provider, ModelCost cost, BenchWork work) {
+        bench.warmUp(work);
+        Optional<MachineLimits> before = machine.current();
+        ModelBench.Measured measured = bench.measure(work);
+        Optional<MachineLimits> after = machine.measure();
         BenchRow row = new BenchRow(
-                phase,
-                work.tokens,
-                work.depth,
+                work,
                 cost.profile().id(),
-                model.kernels().name(),
-                cost.dense() ? "dense" : "auto",
-                BenchRow.Speed.of(work.tokens, work.seconds),
-                OptionalDouble.empty(),
-                bench.microsPerToken(work.tokens));
-        measured.add(new Measured(row, cost));
+                provider,
+                cost.dense() ? BenchRow.DENSE : BenchRow.AUTO,
+                BenchRow.Speed.of(work.tokens(), measured.seconds()),
+                measured.microsPerToken(),
+                Optional.of(cost.of(work)),
+                before.flatMap(one -> after.map(one::best)));
+        rows.add(row);
         notes.accept(String.format(
                 Locale.ROOT,
-                "%s %s %d tokens at depth %d: %.1f tokens/s",
+                "%s %s: %.1f tokens/s",
                 row.profile(),
-                phase,
-                row.tokens(),
-                row.depth(),
+                work.label(),
                 row.speed().median()));
     }
 
-    private OptionalDouble limit(Measured each) {
-        return limits.map(machine -> OptionalDouble.of(limit(each.row, each.cost, machine)))
-                .orElse(OptionalDouble.empty());
-    }
-
-    /// Tokens per second at which the machine's limit would be reached: for decoding the bytes that are read
-    /// over the bandwidth, for prefill the products over the peaks.
-    static double limit(BenchRow row, ModelCost cost, MachineLimits machine) {
-        if (row.phase().equals("decode")) {
-            return machine.readBytesPerSecond() / cost.decodeBytes(row.depth(), row.tokens());
-        }
-        ModelCost.Products products = cost.prefill(row.depth(), row.tokens());
-        double seconds =
-                2 * products.int8() / machine.int8OpsPerSecond() + 2 * products.floats() / machine.floatOpsPerSecond();
-        return row.tokens() / seconds;
-    }
-
     private void noteMemory(LoadedModel model, ModelBench bench) throws IOException {
-        OptionalLong last = ResidentMemory.peakBytes();
-        if (last.isEmpty()) {
+        OptionalLong found = machine.peakBytes();
+        if (found.isEmpty()) {
             return;
         }
-        long peak = Math.max(peakBytes, last.getAsLong());
+        long peak = found.getAsLong();
         long pack = model.packFile().isPresent()
                 ? Files.size(model.packFile().get())
                 : model.tensorBytes().values().stream()

@@ -7,6 +7,7 @@ import io.millrace.engine.settings.KernelSettings;
 import io.millrace.engine.settings.KvSettings;
 import io.millrace.engine.settings.WeightsSettings;
 import io.millrace.kernels.KvFormat;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
@@ -33,6 +34,7 @@ public record BenchSettings(
         KernelSettings kernels) {
     private static final int MAX_CHUNK = 8192;
     private static final int MAX_REPEATS = 1000;
+    private static final int MAX_TOKENS = 1 << 24;
 
     public BenchSettings {
         profiles = List.copyOf(profiles);
@@ -51,9 +53,9 @@ public record BenchSettings(
             throw new IllegalArgumentException(
                     "--prefill and --decode: nothing to measure (expected: at least one of them above 0)");
         }
-        require("--prefill", prefill, 1);
-        require("--decode", List.of(decode), 0);
-        require("--depth", depths, 0);
+        require("--prefill", prefill, 1, MAX_TOKENS);
+        require("--decode", List.of(decode), 0, MAX_TOKENS);
+        require("--depth", depths, 0, MAX_TOKENS);
         if (depths.isEmpty()) {
             throw new IllegalArgumentException("--depth: none (expected: at least one, e.g. 0)");
         }
@@ -68,19 +70,35 @@ public record BenchSettings(
         }
     }
 
-    private static void require(String option, List<Integer> values, int least) {
+    private static void require(String option, List<Integer> values, int least, int most) {
         for (int value : values) {
-            if (value < least || value > 1 << 24) {
-                throw new IllegalArgumentException(
-                        option + ": " + value + " (expected: " + least + ".." + (1 << 24) + ")");
+            if (value < least || value > most) {
+                throw new IllegalArgumentException(option + ": " + value + " (expected: " + least + ".." + most + ")");
             }
         }
     }
 
+    /// What is measured, in this order.
+    List<BenchWork> works() {
+        List<BenchWork> works = new ArrayList<>();
+        for (int depth : depths) {
+            for (int tokens : prefill) {
+                works.add(BenchWork.prefill(depth, tokens, chunk));
+            }
+            if (decode > 0) {
+                works.add(BenchWork.decode(depth, decode));
+            }
+        }
+        return works;
+    }
+
     /// Slots of the longest sequence.
     public int slots() {
-        int longest = Math.max(decode, prefill.isEmpty() ? 0 : Collections.max(prefill));
-        return deepest() + longest;
+        int most = 0;
+        for (BenchWork work : works()) {
+            most = Math.max(most, Math.addExact(work.depth(), work.tokens()));
+        }
+        return most;
     }
 
     int deepest() {

@@ -8,13 +8,16 @@ import io.millrace.engine.model.StepPriority;
 import io.millrace.engine.model.Transformer;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 
 /// Runs steps of one sequence of random tokens and times them.
 final class ModelBench implements AutoCloseable {
-    private static final int WARM_UP_TOKENS = 4;
+    private static final long WARM_UP_NANOS = 1_000_000_000L;
+    private static final long FIRST_SEED = 100;
     private static final int ALIGNMENT = 64;
 
     private final LoadedModel model;
@@ -25,10 +28,10 @@ final class ModelBench implements AutoCloseable {
     private final StepInput input;
     private final int[] pages;
     private final float[] state;
-    private final SplittableRandom random = new SplittableRandom(2);
+    private final SplittableRandom warmUpTokens = new SplittableRandom(2);
     private final Arena arena = Arena.ofShared();
     private final MemorySegment logits;
-    private final int[] lastRow = new int[1];
+    private final int[] logitRows;
 
     /// Borrows the model. The first slots of the sequence are random keys.
     ///
@@ -46,9 +49,14 @@ final class ModelBench implements AutoCloseable {
         }
         this.state = new float[model.config().hiddenSize()];
         for (int i = 0; i < state.length; i++) {
-            state[i] = (float) random.nextDouble(-2, 2);
+            state[i] = (float) warmUpTokens.nextDouble(-2, 2);
         }
-        this.logits = arena.allocate((long) model.config().vocabSize() * Float.BYTES, ALIGNMENT);
+        int mostLogits = 1;
+        for (BenchWork work : settings.works()) {
+            mostLogits = Math.max(mostLogits, work.logitRows(0));
+        }
+        this.logitRows = new int[mostLogits];
+        this.logits = arena.allocate((long) mostLogits * model.config().vocabSize() * Float.BYTES, ALIGNMENT);
         new RandomKeys(pool).fill(model.config(), pages, settings.deepest());
     }
 
@@ -57,69 +65,71 @@ final class ModelBench implements AutoCloseable {
         return pool.memory().byteSize();
     }
 
-    /// Touches everything once.
-    void warmUp() {
-        prefillOnce(0, Math.min(settings.slots(), settings.chunk()));
-        decodeOnce(0, Math.min(settings.slots(), WARM_UP_TOKENS));
+    /// Speed and where the time went.
+    ///
+    /// @param seconds         of each measurement
+    /// @param microsPerToken  inside each operator, the median of the measurements
+    @SuppressWarnings("ArrayRecordComponent") // handed on once
+    record Measured(double[] seconds, Map<String, Double> microsPerToken) {}
+
+    /// Does some work unmeasured, with other tokens, until it has been compiled and everything it needs was
+    /// touched.
+    void warmUp(BenchWork work) {
+        long started = System.nanoTime();
+        do {
+            once(work, warmUpTokens);
+        } while (System.nanoTime() - started < WARM_UP_NANOS);
     }
 
-    /// Seconds of a prompt, for each measurement.
-    double[] prefill(int depth, int tokens) {
+    /// Measures some work as often as the settings say; all measurements start at the same depth.
+    Measured measure(BenchWork work) {
         double[] seconds = new double[settings.repeats()];
-        timed.reset();
+        List<Map<String, Long>> nanos = new ArrayList<>();
         for (int i = 0; i < seconds.length; i++) {
-            seconds[i] = prefillOnce(depth, tokens);
+            timed.reset();
+            seconds[i] = once(work, tokens(i));
+            nanos.add(timed.nanos());
         }
-        return seconds;
-    }
-
-    /// Seconds of tokens decoded one by one, for each measurement.
-    double[] decode(int depth, int tokens) {
-        double[] seconds = new double[settings.repeats()];
-        timed.reset();
-        for (int i = 0; i < seconds.length; i++) {
-            seconds[i] = decodeOnce(depth, tokens);
-        }
-        return seconds;
-    }
-
-    /// Microseconds a token inside each operator, over the measurements last made.
-    Map<String, Double> microsPerToken(int tokens) {
         Map<String, Double> micros = new LinkedHashMap<>();
-        timed.nanos()
-                .forEach((operator, nanos) ->
-                        micros.put(operator, nanos / 1e3 / ((double) tokens * settings.repeats())));
-        return micros;
+        for (String operator : nanos.getFirst().keySet()) {
+            double[] times = nanos.stream()
+                    .mapToDouble(repeat -> repeat.getOrDefault(operator, 0L) / 1e3 / work.tokens())
+                    .toArray();
+            micros.put(operator, BenchRow.Speed.median(times));
+        }
+        return new Measured(seconds, micros);
     }
 
-    private double prefillOnce(int depth, int tokens) {
+    private static SplittableRandom tokens(int repeat) {
+        return new SplittableRandom(FIRST_SEED + repeat);
+    }
+
+    private double once(BenchWork work, SplittableRandom tokens) {
+        StepPriority priority = switch (work.phase()) {
+            case PREFILL -> StepPriority.PREFILL;
+            case DECODE -> StepPriority.DECODE;
+        };
         long started = System.nanoTime();
-        for (int done = 0; done < tokens; done += settings.chunk()) {
-            int rows = Math.min(settings.chunk(), tokens - done);
-            step(depth + done, rows, done + rows == tokens, StepPriority.PREFILL);
+        for (int done = 0; done < work.tokens(); done += work.rowsPerStep()) {
+            int rows = work.rows(done);
+            input.clear();
+            input.addSequence(pages, work.depth() + done, state);
+            for (int i = 0; i < rows; i++) {
+                input.addToken(tokens.nextInt(model.config().vocabSize()));
+            }
+            step(rows, work.logitRows(done), priority);
         }
         return (System.nanoTime() - started) / 1e9;
     }
 
-    private double decodeOnce(int depth, int tokens) {
-        long started = System.nanoTime();
-        for (int i = 0; i < tokens; i++) {
-            step(depth + i, 1, true, StepPriority.DECODE);
-        }
-        return (System.nanoTime() - started) / 1e9;
-    }
-
-    private void step(int slot, int rows, boolean withLogits, StepPriority priority) {
-        input.clear();
-        input.addSequence(pages, slot, state);
-        for (int i = 0; i < rows; i++) {
-            input.addToken(random.nextInt(model.config().vocabSize()));
-        }
+    private void step(int rows, int logitCount, StepPriority priority) {
         try (StepGate.Turn _ = model.gate().enter(priority)) {
             transformer.forward(input);
-            if (withLogits) {
-                lastRow[0] = rows - 1;
-                transformer.logits(lastRow, 1, logits);
+            for (int i = 0; i < logitCount; i++) {
+                logitRows[i] = rows - logitCount + i;
+            }
+            if (logitCount > 0) {
+                transformer.logits(logitRows, logitCount, logits);
             }
         }
     }

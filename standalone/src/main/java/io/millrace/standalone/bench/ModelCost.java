@@ -7,11 +7,12 @@ import io.millrace.engine.profile.WeightProfile;
 import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.MlaShape;
 import io.millrace.kernels.PagedRows;
+import io.millrace.standalone.bench.RowCost.Products;
 import java.util.Map;
 import java.util.Optional;
 
-/// What a model costs at least: the bytes that a decoded token has to read and the products that a
-/// prompt needs. In the absorbed form of attention.
+/// What a model costs at least: the bytes that a step of one or a few tokens has to read and the products that
+/// a prompt needs. In the absorbed form of attention.
 ///
 /// @param config       the model
 /// @param profile      number formats of its weights
@@ -24,40 +25,29 @@ public record ModelCost(
         tensorBytes = Map.copyOf(tensorBytes);
     }
 
-    /// Multiply-adds.
-    ///
-    /// @param int8    of integer weights and keys
-    /// @param floats  of all others
-    public record Products(double int8, double floats) {
-        Products plus(Products other) {
-            return new Products(int8 + other.int8, floats + other.floats);
-        }
-
-        Products times(double factor) {
-            return new Products(int8 * factor, floats * factor);
-        }
-    }
-
     /// Bytes of weights that one token reads: of routed experts those chosen, of the embedding its row, of
     /// the multi-token-prediction layer what writes its cached row.
     public double weightBytes() {
+        return bytes(1, (double) config.gating().topK() / config.gating().experts());
+    }
+
+    private double bytes(int rows, double expertShare) {
         double bytes = 0;
         for (Map.Entry<String, Long> tensor : tensorBytes.entrySet()) {
-            bytes += tensor.getValue() * share(tensor.getKey());
+            bytes += tensor.getValue() * share(tensor.getKey(), rows, expertShare);
         }
         return bytes;
     }
 
-    private double share(String tensor) {
+    private double share(String tensor, int rows, double expertShare) {
         Optional<MatrixRole> role = MatrixRole.of(tensor);
         boolean ofMtp = tensor.startsWith("model.layers." + config.layers() + ".");
         if (role.isEmpty()) {
             return 1;
         }
         return switch (role.get()) {
-            case EMBEDDING -> 1.0 / config.vocabSize();
-            case ROUTED_EXPERT ->
-                ofMtp ? 0 : (double) config.gating().topK() / config.gating().experts();
+            case EMBEDDING -> (double) rows / config.vocabSize();
+            case ROUTED_EXPERT -> ofMtp ? 0 : expertShare;
             case DENSE_MLP, SHARED_EXPERT, ROUTER_GATE -> ofMtp ? 0 : 1;
             case ATTENTION -> ofMtp && tensor.endsWith("o_proj.weight") ? 0 : 1;
             case KEY_VALUE_UP -> ofMtp ? keyShare() : 1;
@@ -74,10 +64,14 @@ public record ModelCost(
     ///
     /// @param visible  slots it sees, its own included
     public double keyBytes(int visible) {
-        double latentRow = PagedRows.sectionBytes(kv, config.mlaShape().cacheRow(), 2) / (double) PagedRows.PAGE_TOKENS;
         double indexRow = PagedRows.sectionBytes(kv, config.indexHeadDim(), 1) / (double) PagedRows.PAGE_TOKENS;
-        return config.layers() * (double) attended(visible) * latentRow
-                + (indexes(visible) ? indexers() * (double) visible * indexRow : 0);
+        return latentBytes(attended(visible)) + (indexes(visible) ? indexers() * (double) visible * indexRow : 0);
+    }
+
+    // Of some slots, in all layers.
+    private double latentBytes(int slots) {
+        double row = PagedRows.sectionBytes(kv, config.mlaShape().cacheRow(), 2) / (double) PagedRows.PAGE_TOKENS;
+        return config.layers() * (double) slots * row;
     }
 
     /// Average bytes of tokens decoded one by one.
@@ -99,10 +93,50 @@ public record ModelCost(
     public Products prefill(int depth, int tokens) {
         Products keys = new Products(0, 0);
         for (int token = 1; token <= tokens; token++) {
-            keys = keys.plus(keyProducts(depth + token));
+            keys = keys.plus(attentionProducts(depth + token)).plus(indexProducts(depth + token));
         }
-        double head = (double) config.vocabSize() * config.hiddenSize();
-        return weightProducts().times(tokens).plus(keys).plus(weights(head, 0));
+        return weightProducts().times(tokens).plus(keys).plus(head());
+    }
+
+    /// What a token of some work costs.
+    RowCost of(BenchWork work) {
+        int tokens = work.tokens();
+        RowCost.Bound bound = switch (work.phase()) {
+            case PREFILL ->
+                new RowCost.Computes(prefill(work.depth(), tokens).times(1.0 / tokens), int8InWeights(tokens) / tokens);
+            case DECODE -> new RowCost.Reads(decodeBytes(work.depth(), tokens));
+        };
+        return new RowCost(bound, dense ? Optional.of(attention(work)) : Optional.empty());
+    }
+
+    /// Integer multiply-adds of a prompt with weights, without W_UV, which the attention operator multiplies with.
+    double int8InWeights(int tokens) {
+        Products perToken = weightProducts().plus(valueUp().times(-1));
+        return perToken.times(tokens).plus(head()).int8();
+    }
+
+    /// Of a token on the average, where attention is dense.
+    private RowCost.Attention attention(BenchWork work) {
+        Products products = new Products(0, 0);
+        double bytes = 0;
+        for (int done = 0; done < work.tokens(); done += work.rowsPerStep()) {
+            int rows = work.rows(done);
+            for (int row = 1; row <= rows; row++) {
+                products = products.plus(attentionProducts(work.depth() + done + row));
+            }
+            bytes += latentBytes(work.depth() + done + rows);
+        }
+        return new RowCost.Attention(products.times(1.0 / work.tokens()).plus(valueUp()), bytes / work.tokens());
+    }
+
+    // W_UV of all layers.
+    private Products valueUp() {
+        MlaShape mla = config.mlaShape();
+        return weights((double) config.layers() * mla.heads() * mla.vDim() * mla.kvLoraRank(), 0);
+    }
+
+    private Products head() {
+        return weights((double) config.vocabSize() * config.hiddenSize(), 0);
     }
 
     private Products weightProducts() {
@@ -137,13 +171,19 @@ public record ModelCost(
     }
 
     // Scores are integer products where keys are; values are weighted by floats.
-    private Products keyProducts(int visible) {
+    private Products attentionProducts(int visible) {
         MlaShape mla = config.mlaShape();
         double pairs = (double) config.layers() * mla.heads() * attended(visible);
-        double scores = pairs * mla.cacheRow()
-                + (indexes(visible) ? (double) indexers() * visible * config.indexHeads() * config.indexHeadDim() : 0);
-        double values = pairs * mla.kvLoraRank();
-        return kv == KvFormat.INT8 ? new Products(scores, values) : new Products(0, scores + values);
+        return scores(pairs * mla.cacheRow()).plus(new Products(0, pairs * mla.kvLoraRank()));
+    }
+
+    private Products indexProducts(int visible) {
+        return scores(
+                indexes(visible) ? (double) indexers() * visible * config.indexHeads() * config.indexHeadDim() : 0);
+    }
+
+    private Products scores(double products) {
+        return kv == KvFormat.INT8 ? new Products(products, 0) : new Products(0, products);
     }
 
     private int attended(int visible) {

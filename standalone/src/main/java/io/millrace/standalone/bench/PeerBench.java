@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalDouble;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
@@ -126,9 +126,7 @@ public final class PeerBench {
                 seconds.add(tokens / test.path("avg_ts").asDouble());
             }
             rows.add(row(
-                    prompt > 0 ? "prefill" : "decode",
-                    tokens,
-                    test.path("n_depth").asInt(0),
+                    work(prompt > 0, test.path("n_depth").asInt(0), tokens),
                     quantisation(test.path("model_type").asString("")),
                     "llama-bench",
                     seconds));
@@ -150,8 +148,8 @@ public final class PeerBench {
             int generated = step.path("tg").asInt(0);
             double prefill = step.path("speed_pp").asDouble(0);
             double decode = step.path("speed_tg").asDouble(0);
-            rows.add(row("prefill", prompt, depth, "gguf", "sweep-bench", List.of(prompt / prefill)));
-            rows.add(row("decode", generated, depth, "gguf", "sweep-bench", List.of(generated / decode)));
+            rows.add(row(work(true, depth, prompt), "gguf", "sweep-bench", List.of(prompt / prefill)));
+            rows.add(row(work(false, depth, generated), "gguf", "sweep-bench", List.of(generated / decode)));
         }
         return rows;
     }
@@ -165,19 +163,22 @@ public final class PeerBench {
         }
     }
 
-    private static BenchRow row(
-            String phase, int tokens, int depth, String profile, String provider, List<Double> seconds) {
+    // In steps of its own choice.
+    private static BenchWork work(boolean prompt, int depth, int tokens) {
+        return prompt ? BenchWork.prefill(depth, tokens, tokens) : BenchWork.decode(depth, tokens);
+    }
+
+    private static BenchRow row(BenchWork work, String profile, String provider, List<Double> seconds) {
         double[] times = seconds.stream().mapToDouble(Double::doubleValue).toArray();
         return new BenchRow(
-                phase,
-                tokens,
-                depth,
+                work,
                 profile,
                 provider,
-                "auto",
-                BenchRow.Speed.of(tokens, times),
-                OptionalDouble.empty(),
-                Map.of());
+                BenchRow.AUTO,
+                BenchRow.Speed.of(work.tokens(), times),
+                Map.of(),
+                Optional.empty(),
+                Optional.empty());
     }
 
     // `glm_moe 3B Q8_0`: the last word.

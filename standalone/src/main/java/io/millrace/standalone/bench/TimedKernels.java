@@ -23,6 +23,13 @@ import org.jspecify.annotations.Nullable;
 
 /// Adds up the time spent inside each operator of other kernels.
 final class TimedKernels implements Kernels {
+    static final String PROLOG = "mlaProlog";
+    static final String INDEXER = "lightningIndexer";
+    static final String ATTENTION = "sparseMlaAttention";
+    static final String LINEAR = "linear";
+    static final String MLP = "gatedMlp";
+    static final String EXPERTS = "moeExperts";
+
     /// Time inside an operator.
     private static final class Stopwatch {
         private final String operator;
@@ -34,12 +41,12 @@ final class TimedKernels implements Kernels {
     }
 
     private final Kernels kernels;
-    private final Stopwatch prolog = new Stopwatch("mlaProlog");
-    private final Stopwatch indexing = new Stopwatch("lightningIndexer");
-    private final Stopwatch attention = new Stopwatch("sparseMlaAttention");
-    private final Stopwatch products = new Stopwatch("linear");
-    private final Stopwatch mlp = new Stopwatch("gatedMlp");
-    private final Stopwatch experts = new Stopwatch("moeExperts");
+    private final Stopwatch prolog = new Stopwatch(PROLOG);
+    private final Stopwatch indexing = new Stopwatch(INDEXER);
+    private final Stopwatch attention = new Stopwatch(ATTENTION);
+    private final Stopwatch products = new Stopwatch(LINEAR);
+    private final Stopwatch mlp = new Stopwatch(MLP);
+    private final Stopwatch experts = new Stopwatch(EXPERTS);
     private final Stopwatch rowWork = new Stopwatch("norms and sums");
     private final List<Stopwatch> all = List.of(prolog, indexing, attention, products, mlp, experts, rowWork);
     private long started;

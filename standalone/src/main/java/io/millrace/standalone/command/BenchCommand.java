@@ -28,7 +28,9 @@ import picocli.CommandLine.Option;
         name = "bench",
         description = {
             "Measures prefill and decode speed of a model, or of random weights in any shape, and how much of the"
-                    + " machine's limits that is: read bandwidth for decoding, products a second for prefill.",
+                    + " machine's limits that is: read bandwidth for decoding, products a second for prefill."
+                    + " The machine is measured right before and after each row; the better counts.",
+            "Each row's work is done for a second, or once, before it is measured.",
             "Cached tokens of a depth are random keys, not computed. Decode steps feed random tokens.",
             "Where LLAMA_BENCH or SWEEP_BENCH name binaries of these programs and LLAMA_GGUF a model, their figures"
                     + " stand in the same table."

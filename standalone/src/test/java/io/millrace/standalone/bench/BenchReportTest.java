@@ -2,30 +2,54 @@ package io.millrace.standalone.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
+import static org.assertj.core.api.Assertions.within;
 
 import io.millrace.kernels.nativecode.IsaLevel;
 import io.millrace.kernels.nativecode.MachineLimits;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /// The forms of a report.
 class BenchReportTest {
+    private static final MachineLimits LIMITS = new MachineLimits(IsaLevel.AVX512, 2, 27e9, 1480e9, 348e9);
     private static final BenchRow ROW = new BenchRow(
-            "decode",
-            64,
-            4096,
+            BenchWork.decode(4096, 64),
             "w8a8",
             "native",
             "auto",
             BenchRow.Speed.of(64, new double[] {4, 1, 2}),
-            OptionalDouble.of(40),
-            Map.of("linear", 12.5));
-    private static final MachineLimits LIMITS = new MachineLimits(IsaLevel.AVX512, 2, 27e9, 1480e9, 348e9);
+            Map.of("linear", 12.5),
+            Optional.of(new RowCost(new RowCost.Reads(500e6), Optional.empty())),
+            Optional.of(new MachineLimits(IsaLevel.AVX512, 2, 20e9, 1400e9, 300e9)));
+
+    // 1000 us a token, of these 400 inside products with weights and 500 in attention; 280 M and 84 M products.
+    private static BenchRow prefill(String dsa, double attentionMicros, double indexerMicros, double seconds) {
+        Map<String, Double> micros = new LinkedHashMap<>();
+        micros.put("mlaProlog", 100.0);
+        micros.put("lightningIndexer", indexerMicros);
+        micros.put("sparseMlaAttention", attentionMicros);
+        micros.put("linear", 50.0);
+        micros.put("gatedMlp", 50.0);
+        micros.put("moeExperts", 200.0);
+        micros.put("norms and sums", 100.0);
+        RowCost.Attention attention = new RowCost.Attention(new RowCost.Products(70e6, 45e6), 1e6);
+        return new BenchRow(
+                BenchWork.prefill(0, 512, 128),
+                "w8a8",
+                "native",
+                dsa,
+                BenchRow.Speed.of(512, new double[] {seconds}),
+                micros,
+                Optional.of(new RowCost(
+                        new RowCost.Computes(new RowCost.Products(350e6, 75e6), 140e6),
+                        dsa.equals("dense") ? Optional.of(attention) : Optional.empty())),
+                ROW.machine());
+    }
 
     @Test
     void theMedianOfTheMeasurementsCounts() {
@@ -53,17 +77,74 @@ class BenchReportTest {
                         "repeats",
                         "min",
                         "max",
+                        "rowsPerStep",
+                        "readBytesPerSecond",
+                        "int8OpsPerSecond",
+                        "floatOpsPerSecond",
+                        "shareOfLimit",
+                        "bytesPerToken",
+                        "reachedBytesPerSecond",
+                        "attentionMicrosPerToken",
                         "microsPerToken");
         assertThat(json.get(1).path("tokensPerSecond").asDouble()).isEqualTo(32);
         assertThat(json.get(1).path("limitTokensPerSecond").asDouble()).isEqualTo(40);
+        // The row's own limits, not the best of the run.
+        assertThat(json.get(1).path("readBytesPerSecond").asDouble()).isEqualTo(20e9);
+        assertThat(json.get(1).path("int8OpsPerSecond").asDouble()).isEqualTo(1400e9);
+        assertThat(json.get(1).path("bytesPerToken").asDouble()).isEqualTo(500e6);
+        assertThat(json.get(1).path("reachedBytesPerSecond").asDouble()).isEqualTo(16e9);
+    }
+
+    @Test
+    void jsonSaysHowMuchOfThePeakProductsReach() {
+        JsonNode json = JsonMapper.shared()
+                .readTree(new BenchReport(Optional.empty(), List.of(prefill("dense", 500, 0, 0.512))).json());
+        // 2 x 140 M products are 200 us at 1400 GOPS, of 400 us inside.
+        assertThat(json.get(0).path("int8ShareInWeightOperators").asDouble()).isCloseTo(0.5, within(1e-12));
+        // 2 x 70 M are 100 us, 2 x 45 M at 300 GFLOPS 300 us; the keys would take 50 us.
+        assertThat(json.get(0).path("attentionShareOfLimit").asDouble()).isCloseTo(0.8, within(1e-12));
+        assertThat(json.get(0).path("attentionMicrosPerToken").asDouble()).isEqualTo(500);
+        // 2 x 350 M are 500 us, 2 x 75 M 500 us.
+        assertThat(json.get(0).path("limitTokensPerSecond").asDouble()).isCloseTo(1000, within(1e-9));
+        assertThat(json.get(0).has("bytesPerToken")).isFalse();
+    }
+
+    @Test
+    void attentionThatReadsLongerThanItComputesIsLimitedByReading() {
+        RowCost.Attention attention = new RowCost.Attention(new RowCost.Products(70e6, 45e6), 10e6);
+        assertThat(attention.limitMicros(ROW.machine().orElseThrow())).isCloseTo(500, within(1e-9));
+    }
+
+    @Test
+    void figuresBelowTheTableTellWhatRowsReach() {
+        List<BenchRow> rows = List.of(ROW, prefill("auto", 100, 25, 0.256), prefill("dense", 500, 0, 0.512));
+        String limits = "limits 20.0 GB/s, int8 1400 GOPS, float32 300 GFLOPS; ";
+        assertThat(new BenchReport(Optional.empty(), rows).lines())
+                .contains(
+                        "  decode 64 at 4096, w8a8, auto: " + limits
+                                + "reads 500.0 MB a token, at 16.0 GB/s; attention part 0 us",
+                        "  prefill 512 at 0, w8a8, dense: " + limits
+                                + "int8 products at least 50 % of the peak; attention part 500 us;"
+                                + " attention 80 % of its own limit",
+                        "time with dense attention over time with sparse attention:",
+                        "  prefill 512 at 0, w8a8: attention part 4.00, whole 2.00");
+    }
+
+    @Test
+    void rowsOfOtherWorkAreNotCompared() {
+        List<BenchRow> rows = List.of(ROW, prefill("dense", 500, 0, 0.512));
+        assertThat(BenchFigures.denseOverAuto(rows)).isEmpty();
     }
 
     @Test
     void theTableTellsHowMuchOfTheLimitIsReached() {
         List<String> lines = new BenchReport(Optional.of(LIMITS), List.of(ROW)).lines();
         assertThat(lines.getFirst())
-                .isEqualTo("machine: 2 threads, avx512; reads 27.0 GB/s, int8 1480 GOPS, float32 348 GFLOPS");
-        assertThat(lines.get(2)).contains("32.0  (16.0 .. 64.0, 3)").endsWith("40.0   80 %");
+                .isEqualTo("machine: 2 threads, avx512; at best reads 27.0 GB/s, int8 1480 GOPS, float32 348 GFLOPS");
+        assertThat(lines.get(2))
+                .startsWith("decode        64     4096  w8a8 ")
+                .contains("32.0  (16.0 .. 64.0, 3)")
+                .endsWith("40.0   80 %");
         assertThat(lines.getLast()).isEqualTo("  decode 64 at 4096, w8a8, auto: linear 13");
     }
 
@@ -84,21 +165,23 @@ class BenchReportTest {
                 """);
         assertThat(rows)
                 .extracting(
-                        BenchRow::phase,
-                        BenchRow::tokens,
-                        BenchRow::depth,
+                        row -> row.work().phase(),
+                        row -> row.work().tokens(),
+                        row -> row.work().depth(),
                         BenchRow::profile,
                         row -> Math.round(row.speed().median()))
-                .containsExactly(tuple("prefill", 512, 4096, "Q8_0", 90L), tuple("decode", 64, 0, "Q8_0", 20L));
+                .containsExactly(
+                        tuple(BenchPhase.PREFILL, 512, 4096, "Q8_0", 90L),
+                        tuple(BenchPhase.DECODE, 64, 0, "Q8_0", 20L));
         List<BenchRow> sweep = PeerBench.sweepRows("""
                 main: some words
                 {"n_kv_max": 1024, "pp": 512, "tg": 128, "n_kv": 512, "t_pp": 2.0, "speed_pp": 256.0, "speed_tg": 30.0 }
                 """);
         assertThat(sweep)
                 .extracting(
-                        BenchRow::phase,
-                        BenchRow::depth,
+                        row -> row.work().phase(),
+                        row -> row.work().depth(),
                         row -> Math.round(row.speed().median()))
-                .containsExactly(tuple("prefill", 512, 256L), tuple("decode", 512, 30L));
+                .containsExactly(tuple(BenchPhase.PREFILL, 512, 256L), tuple(BenchPhase.DECODE, 512, 30L));
     }
 }

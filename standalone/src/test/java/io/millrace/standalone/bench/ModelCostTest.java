@@ -10,7 +10,6 @@ import io.millrace.kernels.nativecode.IsaLevel;
 import io.millrace.kernels.nativecode.MachineLimits;
 import java.nio.file.Path;
 import java.util.Map;
-import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 
 /// The embedded model's costs, computed by hand from its sizes: hidden 256, 6 layers (the first dense, 768 wide)
@@ -54,33 +53,55 @@ class ModelCostTest {
     @Test
     void countsTheProductsOfAPrompt() {
         assertThat(cost(WeightProfile.W8A8, KvFormat.INT8, false).prefill(0, 2))
-                .isEqualTo(new ModelCost.Products(8_461_056, 74_240));
+                .isEqualTo(new RowCost.Products(8_461_056, 74_240));
         assertThat(cost(WeightProfile.W4A8, KvFormat.INT8, false).prefill(199, 1))
-                .isEqualTo(new ModelCost.Products(5_660_672, 231_424));
+                .isEqualTo(new RowCost.Products(5_660_672, 231_424));
         assertThat(cost(WeightProfile.BF16, KvFormat.BF16, false).prefill(199, 1))
-                .isEqualTo(new ModelCost.Products(0, 5_660_672 + 231_424));
+                .isEqualTo(new RowCost.Products(0, 5_660_672 + 231_424));
     }
 
     @Test
     void limitsAreBytesOverBandwidthAndProductsOverPeaks() {
         MachineLimits machine = new MachineLimits(IsaLevel.AVX2, 1, 1_000_000, 8_461_056, 74_240);
         ModelCost cost = cost(WeightProfile.W8A8, KvFormat.INT8, false);
-        assertThat(BenchRun.limit(row("decode", 1, 199), cost, machine))
+        assertThat(cost.of(BenchWork.decode(199, 1)).limitTokensPerSecond(machine))
                 .isCloseTo(1_000_000 / (453 + 161_472.0), within(1e-9));
         // Two tokens whose products take two seconds each on both units.
-        assertThat(BenchRun.limit(row("prefill", 2, 0), cost, machine)).isCloseTo(0.5, within(1e-9));
+        assertThat(cost.of(BenchWork.prefill(0, 2, 2)).limitTokensPerSecond(machine))
+                .isCloseTo(0.5, within(1e-9));
     }
 
-    private static BenchRow row(String phase, int tokens, int depth) {
-        return new BenchRow(
-                phase,
-                tokens,
-                depth,
-                "w8a8",
-                "native",
-                "auto",
-                BenchRow.Speed.of(tokens, new double[] {1}),
-                OptionalDouble.empty(),
-                Map.of());
+    // W_UV of 6 layers is 4 x 64 x 64 each.
+    @Test
+    void integerProductsWithWeightsLeaveOutKeysAndValueUpProjections() {
+        int keys = 6 * 4 * (1 + 2) * (64 + 32);
+        int valueUps = 2 * 6 * 4 * 64 * 64;
+        assertThat(cost(WeightProfile.W8A8, KvFormat.INT8, false).int8InWeights(2))
+                .isEqualTo(8_461_056 - keys - valueUps);
+        assertThat(cost(WeightProfile.BF16, KvFormat.INT8, false).int8InWeights(2))
+                .isZero();
+    }
+
+    @Test
+    void denseAttentionReadsEachKeyOnceAStepAndMultipliesWithItInEachRow() {
+        // Slots 201, 202 and 203 in a step of two and one of one; scores, then W_UV, then values.
+        int seen = 201 + 202 + 203;
+        RowCost.Attention attention = cost(WeightProfile.W8A8, KvFormat.INT8, true)
+                .of(BenchWork.prefill(200, 3, 2))
+                .attention()
+                .orElseThrow();
+        assertThat(attention.products().int8()).isCloseTo(6 * 4 * (seen / 3.0 * 96 + 64 * 64), within(1e-6));
+        assertThat(attention.products().floats()).isCloseTo(6 * 4 * (seen / 3.0 * 64), within(1e-6));
+        assertThat(attention.keyBytes()).isCloseTo((202 + 203) / 3.0 * 6 * (64 + 32 + 8), within(1e-6));
+        RowCost.Attention floats = cost(WeightProfile.BF16, KvFormat.BF16, true)
+                .of(BenchWork.decode(200, 1))
+                .attention()
+                .orElseThrow();
+        assertThat(floats.products()).isEqualTo(new RowCost.Products(0, 6 * 4 * (201 * (96 + 64) + 64 * 64)));
+        assertThat(floats.keyBytes()).isEqualTo(201 * 6 * 96 * 2);
+        assertThat(cost(WeightProfile.W8A8, KvFormat.INT8, false)
+                        .of(BenchWork.decode(200, 1))
+                        .attention())
+                .isEmpty();
     }
 }

@@ -1,0 +1,72 @@
+package io.millrace.standalone.bench;
+
+import io.millrace.kernels.nativecode.MachineLimits;
+import java.util.OptionalDouble;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/// Writes a report as a JSON array: the machine's best limits of the run, then a row each.
+final class BenchJson {
+    private BenchJson() {}
+
+    static String of(BenchReport report) {
+        JsonMapper mapper = JsonMapper.shared();
+        ArrayNode array = mapper.createArrayNode();
+        report.limits()
+                .ifPresent(machine -> putLimits(
+                        array.addObject()
+                                .put("phase", "machine")
+                                .put("isa", machine.isa().id())
+                                .put("threads", machine.threads()),
+                        machine));
+        for (BenchRow row : report.rows()) {
+            put(array.addObject(), row);
+        }
+        return mapper.writerWithDefaultPrettyPrinter().writeValueAsString(array) + "\n";
+    }
+
+    private static void put(ObjectNode object, BenchRow row) {
+        object.put("phase", row.work().phase().id())
+                .put("tokens", row.work().tokens())
+                .put("depth", row.work().depth())
+                .put("profile", row.profile())
+                .put("provider", row.provider())
+                .put("dsa", row.dsa())
+                .put("tokensPerSecond", row.speed().median());
+        if (row.limitTokensPerSecond().isPresent()) {
+            object.put("limitTokensPerSecond", row.limitTokensPerSecond().getAsDouble());
+        } else {
+            object.putNull("limitTokensPerSecond");
+        }
+        object.put("repeats", row.speed().repeats())
+                .put("min", row.speed().min())
+                .put("max", row.speed().max());
+        if (row.cost().isPresent()) {
+            object.put("rowsPerStep", row.work().rowsPerStep());
+        }
+        row.machine().ifPresent(machine -> putLimits(object, machine));
+        put(object, "shareOfLimit", row.shareOfLimit());
+        put(object, "bytesPerToken", row.bytesPerToken());
+        put(object, "reachedBytesPerSecond", row.bytesPerSecond());
+        put(object, "int8ShareInWeightOperators", row.int8Share());
+        put(object, "attentionMicrosPerToken", row.attentionMicros());
+        put(object, "attentionShareOfLimit", row.attentionShare());
+        if (!row.microsPerToken().isEmpty()) {
+            ObjectNode operators = object.putObject("microsPerToken");
+            row.microsPerToken().forEach(operators::put);
+        }
+    }
+
+    private static void putLimits(ObjectNode object, MachineLimits machine) {
+        object.put("readBytesPerSecond", machine.readBytesPerSecond())
+                .put("int8OpsPerSecond", machine.int8OpsPerSecond())
+                .put("floatOpsPerSecond", machine.floatOpsPerSecond());
+    }
+
+    private static void put(ObjectNode object, String name, OptionalDouble value) {
+        if (value.isPresent()) {
+            object.put(name, value.getAsDouble());
+        }
+    }
+}
