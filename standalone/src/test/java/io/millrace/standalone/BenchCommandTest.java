@@ -1,6 +1,7 @@
 package io.millrace.standalone;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import io.millrace.kernels.nativecode.NativeKernels;
 import java.io.IOException;
@@ -92,6 +93,39 @@ class BenchCommandTest {
     }
 
     @Test
+    void verificationCountsTheBytesItTouchesOnce() throws IOException {
+        Path json = folder.resolve("rows.json");
+        CommandRun run = CommandRun.of(
+                "",
+                "bench",
+                "--model",
+                MINI.toString(),
+                "--prefill",
+                "",
+                "--decode",
+                "6",
+                "--verify",
+                "1,3",
+                "--depth",
+                "150",
+                "--repeats",
+                "1",
+                "--json",
+                json.toString());
+        assertThat(run.exitCode()).as(run.errors()).isZero();
+        List<JsonNode> rows = rows(json);
+        double decode = rows.get(0).path("bytesPerToken").asDouble();
+        assertThat(rows).extracting(row -> row.path("tokens").asInt()).containsExactly(6, 6, 18);
+        assertThat(rows).extracting(row -> row.path("rowsPerStep").asInt()).containsExactly(1, 1, 3);
+        // One row chooses as many experts and slots as a decoded token is said to.
+        assertThat(rows.get(1).path("bytesPerToken").asDouble()).isCloseTo(decode, within(1e-6 * decode));
+        double three = rows.get(2).path("bytesPerToken").asDouble();
+        // Three rows share what does not depend on tokens, and some experts and keys.
+        assertThat(three).isBetween(decode / 3, decode);
+        assertThat(run.answers()).anyMatch(line -> line.startsWith("verify 3      18      150  w8a8"));
+    }
+
+    @Test
     void aProgramThatIsNamedAndFailsIsTold() throws IOException {
         Path fails = Files.writeString(folder.resolve("fails"), "#!/bin/sh\nexit 3\n");
         assertThat(fails.toFile().setExecutable(true)).isTrue();
@@ -116,6 +150,8 @@ class BenchCommandTest {
         usage("--prefill: \"x\" (expected: numbers separated by commas, e.g. 512,2048)", "--prefill", "x");
         usage("--prefill: 0 (expected: 1..", "--prefill", "0");
         usage("--decode: -1 (expected: 0..", "--decode", "-1");
+        usage("--verify: 0 (expected: 1..64)", "--verify", "2,0");
+        usage("--verify: 65 (expected: 1..64)", "--verify", "65");
         usage("--depth: -1 (expected: 0..", "--depth", "-1");
         usage("--depth: none (expected: at least one, e.g. 0)", "--depth", "");
         usage("--threads: 0 (expected: at least 1)", "--threads", "0");

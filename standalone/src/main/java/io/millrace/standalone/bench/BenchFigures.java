@@ -55,9 +55,13 @@ final class BenchFigures {
     }
 
     private static String bytes(BenchRow row) {
-        return text(
-                "reads %.1f MB a token, at %.1f GB/s",
-                row.bytesPerToken().orElseThrow() / MEGA, row.bytesPerSecond().orElseThrow() / GIGA);
+        double perToken = row.bytesPerToken().orElseThrow() / MEGA;
+        String read = row.work().phase() == BenchPhase.VERIFY
+                ? text(
+                        "reads %.1f MB a step, %.1f a token",
+                        perToken * row.work().rowsPerStep(), perToken)
+                : text("reads %.1f MB a token", perToken);
+        return read + text(", at %.1f GB/s", row.bytesPerSecond().orElseThrow() / GIGA);
     }
 
     /// How much longer dense attention takes than sparse, where both were measured.

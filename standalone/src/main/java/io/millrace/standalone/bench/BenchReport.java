@@ -68,7 +68,7 @@ public record BenchReport(Optional<MachineLimits> limits, List<BenchRow> rows) {
         return String.format(
                 Locale.ROOT,
                 LINE,
-                row.work().phase().id(),
+                phase(row.work()),
                 row.work().tokens(),
                 row.work().depth(),
                 row.profile(),
@@ -83,6 +83,12 @@ public record BenchReport(Optional<MachineLimits> limits, List<BenchRow> rows) {
                                 "%.0f %%",
                                 PERCENT * row.shareOfLimit().getAsDouble())
                         : "");
+    }
+
+    private static String phase(BenchWork work) {
+        return work.phase() == BenchPhase.VERIFY
+                ? work.phase().id() + " " + work.rowsPerStep()
+                : work.phase().id();
     }
 
     /// The rows as a JSON array, the machine's limits first.

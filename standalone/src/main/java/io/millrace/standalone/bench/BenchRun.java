@@ -58,7 +58,7 @@ public final class BenchRun {
 
     private void check(ModelConfig config) {
         if (settings.slots() > config.maxPositionEmbeddings()) {
-            throw new IllegalArgumentException("--depth and --prefill or --decode: " + settings.slots()
+            throw new IllegalArgumentException("--depth and --prefill, --decode or --verify: " + settings.slots()
                     + " tokens (expected: at most " + config.maxPositionEmbeddings()
                     + ", the model's max_position_embeddings)");
         }
@@ -85,6 +85,7 @@ public final class BenchRun {
     }
 
     private void measure(ModelBench bench, String provider, ModelCost cost, BenchWork work) {
+        double touched = work.phase() == BenchPhase.VERIFY ? bench.touchedPerToken(work) : 0;
         bench.warmUp(work);
         Optional<MachineLimits> before = machine.current();
         ModelBench.Measured measured = bench.measure(work);
@@ -96,7 +97,7 @@ public final class BenchRun {
                 cost.dense() ? BenchRow.DENSE : BenchRow.AUTO,
                 BenchRow.Speed.of(work.tokens(), measured.seconds()),
                 measured.microsPerToken(),
-                Optional.of(cost.of(work)),
+                Optional.of(cost.of(work, touched)),
                 before.flatMap(one -> after.map(one::best)));
         rows.add(row);
         notes.accept(String.format(

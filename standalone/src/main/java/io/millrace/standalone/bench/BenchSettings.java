@@ -17,6 +17,7 @@ import java.util.List;
 /// @param dense     for each model, whether attention is dense: false, true or both
 /// @param prefill   prompt lengths; may be empty
 /// @param decode    tokens decoded one by one; 0 for none
+/// @param verify    rows of steps of a few tokens, as the verification of drafts has; may be empty
 /// @param depths    cached tokens before them
 /// @param kv        number format of cached keys
 /// @param chunk     most rows of a prefill step
@@ -27,6 +28,7 @@ public record BenchSettings(
         List<Boolean> dense,
         List<Integer> prefill,
         int decode,
+        List<Integer> verify,
         List<Integer> depths,
         KvFormat kv,
         int chunk,
@@ -34,12 +36,15 @@ public record BenchSettings(
         KernelSettings kernels) {
     private static final int MAX_CHUNK = 8192;
     private static final int MAX_REPEATS = 1000;
+    private static final int MAX_VERIFY = 64;
     private static final int MAX_TOKENS = 1 << 24;
+    private static final int VERIFY_STEPS = 32;
 
     public BenchSettings {
         profiles = List.copyOf(profiles);
         dense = List.copyOf(dense);
         prefill = List.copyOf(prefill);
+        verify = List.copyOf(verify);
         depths = List.copyOf(depths);
         if (profiles.isEmpty() || profiles.contains(WeightProfile.CHECKPOINT)) {
             throw new IllegalArgumentException(
@@ -49,12 +54,13 @@ public record BenchSettings(
         if (dense.isEmpty()) {
             throw new IllegalArgumentException("--dsa: none (expected: auto, dense or both)");
         }
-        if (prefill.isEmpty() && decode == 0) {
+        if (prefill.isEmpty() && decode == 0 && verify.isEmpty()) {
             throw new IllegalArgumentException(
-                    "--prefill and --decode: nothing to measure (expected: at least one of them above 0)");
+                    "--prefill, --decode and --verify: nothing to measure (expected: at least one of them above 0)");
         }
         require("--prefill", prefill, 1, MAX_TOKENS);
         require("--decode", List.of(decode), 0, MAX_TOKENS);
+        require("--verify", verify, 1, MAX_VERIFY);
         require("--depth", depths, 0, MAX_TOKENS);
         if (depths.isEmpty()) {
             throw new IllegalArgumentException("--depth: none (expected: at least one, e.g. 0)");
@@ -88,6 +94,9 @@ public record BenchSettings(
             if (decode > 0) {
                 works.add(BenchWork.decode(depth, decode));
             }
+            for (int rows : verify) {
+                works.add(BenchWork.verify(depth, decode > 0 ? decode : VERIFY_STEPS, rows));
+            }
         }
         return works;
     }
@@ -99,6 +108,11 @@ public record BenchSettings(
             most = Math.max(most, Math.addExact(work.depth(), work.tokens()));
         }
         return most;
+    }
+
+    /// Most rows of a step.
+    int maxRows() {
+        return verify.isEmpty() ? chunk : Math.max(chunk, Collections.max(verify));
     }
 
     int deepest() {

@@ -17,6 +17,11 @@ public record BenchWork(BenchPhase phase, int depth, int tokens, int rowsPerStep
         return new BenchWork(BenchPhase.DECODE, depth, tokens, 1);
     }
 
+    /// Steps of some rows.
+    public static BenchWork verify(int depth, int steps, int rows) {
+        return new BenchWork(BenchPhase.VERIFY, depth, Math.multiplyExact(steps, rows), rows);
+    }
+
     /// Rows of the step that begins with a token.
     int rows(int firstToken) {
         return Math.min(rowsPerStep, tokens - firstToken);
@@ -27,12 +32,13 @@ public record BenchWork(BenchPhase phase, int depth, int tokens, int rowsPerStep
         int rows = rows(firstToken);
         return switch (phase) {
             case PREFILL -> firstToken + rows == tokens ? 1 : 0;
-            case DECODE -> rows;
+            case DECODE, VERIFY -> rows;
         };
     }
 
-    /// E.g. `prefill 512 at 4096`.
+    /// E.g. `prefill 512 at 4096`; `verify 128 by 4 at 0`.
     String label() {
-        return phase.id() + " " + tokens + " at " + depth;
+        String steps = phase == BenchPhase.VERIFY ? " by " + rowsPerStep : "";
+        return phase.id() + " " + tokens + steps + " at " + depth;
     }
 }

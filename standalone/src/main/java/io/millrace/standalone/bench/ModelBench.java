@@ -41,7 +41,7 @@ final class ModelBench implements AutoCloseable {
         this.timed = timed;
         this.settings = settings;
         this.pool = PagePool.create(model.layout(), PagePool.pagesFor(settings.slots()));
-        this.input = new StepInput(settings.chunk(), 1);
+        this.input = new StepInput(settings.maxRows(), 1);
         this.transformer = new Transformer(model, pool, input);
         this.pages = new int[pool.pages()];
         for (int i = 0; i < pages.length; i++) {
@@ -100,6 +100,21 @@ final class ModelBench implements AutoCloseable {
         return new Measured(seconds, micros);
     }
 
+    /// Does what [#measure] will measure, with the same tokens, and counts the bytes of routed experts and cached
+    /// keys that its steps touch: bytes a token, on the average.
+    double touchedPerToken(BenchWork work) {
+        try (TouchedBytes touched =
+                new TouchedBytes(work.rowsPerStep(), model.config().gating().experts())) {
+            timed.count(touched);
+            for (int i = 0; i < settings.repeats(); i++) {
+                once(work, tokens(i));
+            }
+            return touched.bytes() / ((double) work.tokens() * settings.repeats());
+        } finally {
+            timed.count(null);
+        }
+    }
+
     private static SplittableRandom tokens(int repeat) {
         return new SplittableRandom(FIRST_SEED + repeat);
     }
@@ -107,7 +122,7 @@ final class ModelBench implements AutoCloseable {
     private double once(BenchWork work, SplittableRandom tokens) {
         StepPriority priority = switch (work.phase()) {
             case PREFILL -> StepPriority.PREFILL;
-            case DECODE -> StepPriority.DECODE;
+            case DECODE, VERIFY -> StepPriority.DECODE;
         };
         long started = System.nanoTime();
         for (int done = 0; done < work.tokens(); done += work.rowsPerStep()) {

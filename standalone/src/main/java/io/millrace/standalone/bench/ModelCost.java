@@ -31,6 +31,12 @@ public record ModelCost(
         return bytes(1, (double) config.gating().topK() / config.gating().experts());
     }
 
+    /// Bytes of weights that a step of some rows reads whatever its tokens are: all but routed experts, once,
+    /// and of the embedding a row for each.
+    public double stepBytes(int rows) {
+        return bytes(rows, 0);
+    }
+
     private double bytes(int rows, double expertShare) {
         double bytes = 0;
         for (Map.Entry<String, Long> tensor : tensorBytes.entrySet()) {
@@ -99,12 +105,16 @@ public record ModelCost(
     }
 
     /// What a token of some work costs.
-    RowCost of(BenchWork work) {
+    ///
+    /// @param touchedPerToken  for verification: bytes of routed experts and cached keys, counted as steps touched
+    ///                         them
+    RowCost of(BenchWork work, double touchedPerToken) {
         int tokens = work.tokens();
         RowCost.Bound bound = switch (work.phase()) {
             case PREFILL ->
                 new RowCost.Computes(prefill(work.depth(), tokens).times(1.0 / tokens), int8InWeights(tokens) / tokens);
             case DECODE -> new RowCost.Reads(decodeBytes(work.depth(), tokens));
+            case VERIFY -> new RowCost.Reads(stepBytes(work.rowsPerStep()) / work.rowsPerStep() + touchedPerToken);
         };
         return new RowCost(bound, dense ? Optional.of(attention(work)) : Optional.empty());
     }

@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// Adds up the time spent inside each operator of other kernels.
+/// Adds up the time spent inside each operator of other kernels and, on demand, what the operators touch.
 final class TimedKernels implements Kernels {
     static final String PROLOG = "mlaProlog";
     static final String INDEXER = "lightningIndexer";
@@ -49,10 +49,16 @@ final class TimedKernels implements Kernels {
     private final Stopwatch experts = new Stopwatch(EXPERTS);
     private final Stopwatch rowWork = new Stopwatch("norms and sums");
     private final List<Stopwatch> all = List.of(prolog, indexing, attention, products, mlp, experts, rowWork);
+    private @Nullable TouchedBytes touched;
     private long started;
 
     TimedKernels(Kernels kernels) {
         this.kernels = kernels;
+    }
+
+    /// Sets what counts the bytes that the next operators touch; null for nothing. Counting takes time of its own.
+    void count(@Nullable TouchedBytes bytes) {
+        this.touched = bytes;
     }
 
     void reset() {
@@ -141,6 +147,9 @@ final class TimedKernels implements Kernels {
 
     @Override
     public void lightningIndexer(IndexerProlog indexer, RowBatch batch, Selection selection) {
+        if (touched != null) {
+            touched.indexKeys(indexer, batch);
+        }
         begin();
         kernels.lightningIndexer(indexer, batch, selection);
         end(indexing);
@@ -149,6 +158,9 @@ final class TimedKernels implements Kernels {
     @Override
     public void sparseMlaAttention(
             MlaWeights weights, AttentionRows input, RowBatch batch, Selection selection, MemorySegment y) {
+        if (touched != null) {
+            touched.latents(input, batch, selection);
+        }
         begin();
         kernels.sparseMlaAttention(weights, input, batch, selection, y);
         end(attention);
@@ -163,6 +175,9 @@ final class TimedKernels implements Kernels {
 
     @Override
     public void moeExperts(MoeWeights weights, MemorySegment x, int rows, MemorySegment y) {
+        if (touched != null) {
+            touched.experts(kernels, weights, x, rows);
+        }
         begin();
         kernels.moeExperts(weights, x, rows, y);
         end(experts);

@@ -74,6 +74,14 @@ public final class BenchCommand implements Callable<Integer> {
     private int decode;
 
     @Option(
+            names = "--verify",
+            paramLabel = "ROWS",
+            defaultValue = "",
+            description = "Tokens of a step that verifies drafts, separated by commas, e.g. 2,4: as many steps as"
+                    + " --decode says, or 32 (default: none).")
+    private String verify = "";
+
+    @Option(
             names = "--depth",
             paramLabel = "DEPTHS",
             defaultValue = "0",
@@ -233,6 +241,7 @@ public final class BenchCommand implements Callable<Integer> {
                 dense,
                 numbers("--prefill", prefill),
                 decode,
+                numbers("--verify", verify),
                 numbers("--depth", depths),
                 kv,
                 chunk,

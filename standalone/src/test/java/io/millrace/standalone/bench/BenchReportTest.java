@@ -51,6 +51,18 @@ class BenchReportTest {
                 ROW.machine());
     }
 
+    private static BenchRow verify() {
+        return new BenchRow(
+                BenchWork.verify(0, 32, 4),
+                "w8a8",
+                "native",
+                "auto",
+                BenchRow.Speed.of(128, new double[] {2}),
+                Map.of(),
+                Optional.of(new RowCost(new RowCost.Reads(250e6), Optional.empty())),
+                ROW.machine());
+    }
+
     @Test
     void theMedianOfTheMeasurementsCounts() {
         assertThat(ROW.speed()).isEqualTo(new BenchRow.Speed(32, 16, 64, 3));
@@ -98,7 +110,7 @@ class BenchReportTest {
     @Test
     void jsonSaysHowMuchOfThePeakProductsReach() {
         JsonNode json = JsonMapper.shared()
-                .readTree(new BenchReport(Optional.empty(), List.of(prefill("dense", 500, 0, 0.512))).json());
+                .readTree(new BenchReport(Optional.empty(), List.of(prefill("dense", 500, 0, 0.512), verify())).json());
         // 2 x 140 M products are 200 us at 1400 GOPS, of 400 us inside.
         assertThat(json.get(0).path("int8ShareInWeightOperators").asDouble()).isCloseTo(0.5, within(1e-12));
         // 2 x 70 M are 100 us, 2 x 45 M at 300 GFLOPS 300 us; the keys would take 50 us.
@@ -107,6 +119,11 @@ class BenchReportTest {
         // 2 x 350 M are 500 us, 2 x 75 M 500 us.
         assertThat(json.get(0).path("limitTokensPerSecond").asDouble()).isCloseTo(1000, within(1e-9));
         assertThat(json.get(0).has("bytesPerToken")).isFalse();
+        assertThat(json.get(1).path("phase").asString()).isEqualTo("verify");
+        assertThat(json.get(1).path("tokens").asInt()).isEqualTo(128);
+        assertThat(json.get(1).path("rowsPerStep").asInt()).isEqualTo(4);
+        assertThat(json.get(1).has("int8ShareInWeightOperators")).isFalse();
+        assertThat(json.get(1).has("attentionShareOfLimit")).isFalse();
     }
 
     @Test
@@ -117,12 +134,14 @@ class BenchReportTest {
 
     @Test
     void figuresBelowTheTableTellWhatRowsReach() {
-        List<BenchRow> rows = List.of(ROW, prefill("auto", 100, 25, 0.256), prefill("dense", 500, 0, 0.512));
+        List<BenchRow> rows = List.of(ROW, verify(), prefill("auto", 100, 25, 0.256), prefill("dense", 500, 0, 0.512));
         String limits = "limits 20.0 GB/s, int8 1400 GOPS, float32 300 GFLOPS; ";
         assertThat(new BenchReport(Optional.empty(), rows).lines())
                 .contains(
                         "  decode 64 at 4096, w8a8, auto: " + limits
                                 + "reads 500.0 MB a token, at 16.0 GB/s; attention part 0 us",
+                        "  verify 128 by 4 at 0, w8a8, auto: " + limits
+                                + "reads 1000.0 MB a step, 250.0 a token, at 16.0 GB/s",
                         "  prefill 512 at 0, w8a8, dense: " + limits
                                 + "int8 products at least 50 % of the peak; attention part 500 us;"
                                 + " attention 80 % of its own limit",
@@ -132,7 +151,7 @@ class BenchReportTest {
 
     @Test
     void rowsOfOtherWorkAreNotCompared() {
-        List<BenchRow> rows = List.of(ROW, prefill("dense", 500, 0, 0.512));
+        List<BenchRow> rows = List.of(ROW, verify(), prefill("dense", 500, 0, 0.512));
         assertThat(BenchFigures.denseOverAuto(rows)).isEmpty();
     }
 
@@ -149,10 +168,17 @@ class BenchReportTest {
     }
 
     @Test
+    void theTableTellsTheRowsOfAStep() {
+        List<String> lines = new BenchReport(Optional.empty(), List.of(verify())).lines();
+        assertThat(lines.get(1)).startsWith("verify 4     128        0  w8a8 ").endsWith("80.0   80 %");
+    }
+
+    @Test
     void thePlotHasABarAndAFrameForEachRow() {
         String svg = BenchPlot.svg(List.of(ROW));
         assertThat(svg).startsWith("<svg ").contains("64 at 4096, w8a8, native", "32.0 (80 %)");
         assertThat(svg.split("<rect", -1)).hasSize(4);
+        assertThat(BenchPlot.svg(List.of(verify()))).contains("verify, tokens per second", "128 by 4 at 0, w8a8");
     }
 
     @Test

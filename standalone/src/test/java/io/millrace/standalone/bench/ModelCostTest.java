@@ -64,11 +64,21 @@ class ModelCostTest {
     void limitsAreBytesOverBandwidthAndProductsOverPeaks() {
         MachineLimits machine = new MachineLimits(IsaLevel.AVX2, 1, 1_000_000, 8_461_056, 74_240);
         ModelCost cost = cost(WeightProfile.W8A8, KvFormat.INT8, false);
-        assertThat(cost.of(BenchWork.decode(199, 1)).limitTokensPerSecond(machine))
+        assertThat(cost.of(BenchWork.decode(199, 1), 0).limitTokensPerSecond(machine))
                 .isCloseTo(1_000_000 / (453 + 161_472.0), within(1e-9));
         // Two tokens whose products take two seconds each on both units.
-        assertThat(cost.of(BenchWork.prefill(0, 2, 2)).limitTokensPerSecond(machine))
+        assertThat(cost.of(BenchWork.prefill(0, 2, 2), 0).limitTokensPerSecond(machine))
                 .isCloseTo(0.5, within(1e-9));
+        // Four rows share 43 bytes of weights besides an embedding row each; 500 bytes a row were counted.
+        assertThat(cost.of(BenchWork.verify(0, 8, 4), 500).limitTokensPerSecond(machine))
+                .isCloseTo(1_000_000 / (43 / 4.0 + 10 + 500), within(1e-9));
+    }
+
+    @Test
+    void aStepReadsSharedWeightsOnceAndAnEmbeddingRowForEachToken() {
+        ModelCost cost = cost(WeightProfile.W8A8, KvFormat.INT8, false);
+        assertThat(cost.stepBytes(1)).isEqualTo(10 + 7 + 4 + 96 / 3);
+        assertThat(cost.stepBytes(4)).isEqualTo(4 * 10 + 7 + 4 + 96 / 3);
     }
 
     // W_UV of 6 layers is 4 x 64 x 64 each.
@@ -87,20 +97,20 @@ class ModelCostTest {
         // Slots 201, 202 and 203 in a step of two and one of one; scores, then W_UV, then values.
         int seen = 201 + 202 + 203;
         RowCost.Attention attention = cost(WeightProfile.W8A8, KvFormat.INT8, true)
-                .of(BenchWork.prefill(200, 3, 2))
+                .of(BenchWork.prefill(200, 3, 2), 0)
                 .attention()
                 .orElseThrow();
         assertThat(attention.products().int8()).isCloseTo(6 * 4 * (seen / 3.0 * 96 + 64 * 64), within(1e-6));
         assertThat(attention.products().floats()).isCloseTo(6 * 4 * (seen / 3.0 * 64), within(1e-6));
         assertThat(attention.keyBytes()).isCloseTo((202 + 203) / 3.0 * 6 * (64 + 32 + 8), within(1e-6));
         RowCost.Attention floats = cost(WeightProfile.BF16, KvFormat.BF16, true)
-                .of(BenchWork.decode(200, 1))
+                .of(BenchWork.decode(200, 1), 0)
                 .attention()
                 .orElseThrow();
         assertThat(floats.products()).isEqualTo(new RowCost.Products(0, 6 * 4 * (201 * (96 + 64) + 64 * 64)));
         assertThat(floats.keyBytes()).isEqualTo(201 * 6 * 96 * 2);
         assertThat(cost(WeightProfile.W8A8, KvFormat.INT8, false)
-                        .of(BenchWork.decode(200, 1))
+                        .of(BenchWork.decode(200, 1), 0)
                         .attention())
                 .isEmpty();
     }
