@@ -47,7 +47,9 @@ final class MachineWatch {
 
     /// Starts to look for the peak of the next model's memory.
     void startModel() {
-        System.gc(); // what was there before is not the model's
+        // What was there before, of another model or of making this one, is not the model's.
+        System.gc();
+        ResidentMemory.trim();
         ResidentMemory.resetPeak();
         peakBytes = 0;
     }

@@ -1,9 +1,13 @@
 package io.millrace.standalone.bench;
 
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.OptionalLong;
+import javax.management.JMException;
+import javax.management.JMRuntimeException;
+import javax.management.ObjectName;
 
 /// Memory of this process that is in RAM, mapped files included, as Linux counts it.
 final class ResidentMemory {
@@ -20,6 +24,21 @@ final class ResidentMemory {
             Files.writeString(CLEAR, "5");
         } catch (IOException e) {
             // The peak then counts from the start of the process.
+            return;
+        }
+    }
+
+    /// Gives the system back what the C allocator keeps of memory that was freed, where this JVM can.
+    static void trim() {
+        try {
+            ManagementFactory.getPlatformMBeanServer()
+                    .invoke(
+                            new ObjectName("com.sun.management:type=DiagnosticCommand"),
+                            "systemTrimNativeHeap",
+                            new Object[0],
+                            new String[0]);
+        } catch (JMException | JMRuntimeException e) {
+            // That memory then counts, too.
             return;
         }
     }
