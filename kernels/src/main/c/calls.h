@@ -34,13 +34,14 @@ typedef struct {
     int64_t rows;
     float *y;
     int64_t y_step;        // floats from row to row
-    int64_t first_chunk;
+    int64_t first_chunk;   // these two are set by linear_chunks
+    int64_t chunk_panels;
 } linear_part;
 
 typedef struct {
     int64_t parts;
-    int64_t panels_per_chunk;
-    const linear_part *part;
+    linear_part *part;
+    int64_t threads;
 } linear_call;
 
 // Rows to be rounded.

@@ -7,6 +7,7 @@ typedef struct {
     int64_t row;         // first row of the tile
     const uint8_t *w;    // first panel of the tile
     int64_t output;      // first output of the tile
+    const uint8_t *ahead; // a panel to be fetched meanwhile
 } tile_place;
 
 INLINE int64_t source_row(const linear_part *part, int64_t row) {
@@ -55,7 +56,7 @@ INLINE void w8_tile(const tile_place *t, int rows, int panels) {
     UNROLL for (int i = 0; i < rows * panels; i++) {
         acc[i] = all_ints(start[i / panels]);
     }
-    tile_w8(rows, panels, x, t->w, part->panel_bytes, part->depth / 4, acc);
+    tile_w8(rows, panels, x, t->w, part->panel_bytes, part->depth / 4, t->ahead, acc);
     floats by_output[TILE_PANELS];
     UNROLL for (int p = 0; p < panels; p++) {
         by_output[p] = part->scales ? load(part->scales + t->output + p * LANES) : all(1.0f);
@@ -105,7 +106,8 @@ INLINE void w4_tile(const tile_place *t, int rows, int panels) {
         UNROLL for (int i = 0; i < rows * panels; i++) {
             acc[i] = all_ints(-8 * start[i / panels]);
         }
-        tile_w4(rows, panels, x, g * part->group, t->w + g * octets * 64, part->panel_bytes, octets, acc);
+        const uint8_t *w = t->w + g * octets * 64, *ahead = t->ahead + g * octets * 64;
+        tile_w4(rows, panels, x, g * part->group, w, part->panel_bytes, octets, ahead, acc);
         floats scale[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {
             const uint8_t *scales = t->w + p * part->panel_bytes + part->group_scales + g * LANES * 2;
@@ -129,13 +131,12 @@ TILE_TABLE(bf16_tile, const tile_place *)
 TILE_TABLE(w8_tile, const tile_place *)
 TILE_TABLE(w4_tile, const tile_place *)
 
-static void tile(const linear_part *part, int64_t row, int64_t panel, int64_t rows, int64_t panels) {
-    const tile_place t = {part, row, part->w + panel * part->panel_bytes, panel * LANES};
-    switch (part->format) {
-        case FORMAT_F32: f32_tile_shapes[panels - 1][rows - 1](&t); break;
-        case FORMAT_BF16: bf16_tile_shapes[panels - 1][rows - 1](&t); break;
-        case FORMAT_W8A8: w8_tile_shapes[panels - 1][rows - 1](&t); break;
-        default: w4_tile_shapes[panels - 1][rows - 1](&t); break;
+static void tile(const tile_place *t, int64_t rows, int64_t panels) {
+    switch (t->part->format) {
+        case FORMAT_F32: f32_tile_shapes[panels - 1][rows - 1](t); break;
+        case FORMAT_BF16: bf16_tile_shapes[panels - 1][rows - 1](t); break;
+        case FORMAT_W8A8: w8_tile_shapes[panels - 1][rows - 1](t); break;
+        default: w4_tile_shapes[panels - 1][rows - 1](t); break;
     }
 }
 
@@ -145,9 +146,41 @@ INLINE int64_t even_step(int64_t rows, int64_t most) {
     return (rows + tiles - 1) / tiles;
 }
 
-// A chunk: all rows times panels_per_chunk panels of one part. The panels stay in the cache while the rows pass.
-void FN(linear)(const linear_call *call, int32_t chunk, int32_t worker) {
-    (void) worker;
+INLINE int64_t panels_of(const linear_part *part) { return (part->outputs + LANES - 1) / LANES; }
+
+// Panels of a chunk with many rows: they stay in the cache while the rows pass.
+#define CHUNK_PANELS 4
+
+// Bytes of a chunk with few rows. Every chunk starts new streams from memory, which short ones are not worth; but there
+// should be enough chunks for all threads to end together.
+INLINE int64_t stream_bytes(const linear_call *call) {
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < call->parts; i++) {
+        bytes += panels_of(&call->part[i]) * call->part[i].panel_bytes;
+    }
+    return min64(256 << 10, bytes / (8 * call->threads) + (32 << 10));
+}
+
+// Cuts a call into chunks; their number.
+int64_t FN(linear_chunks)(int64_t address) {
+    const linear_call *call = (const linear_call *) address;
+    int64_t stream = stream_bytes(call), chunks = 0;
+    for (int64_t i = 0; i < call->parts; i++) {
+        linear_part *part = &call->part[i];
+        int64_t panels = panels_of(part);
+        part->chunk_panels = CHUNK_PANELS;
+        if (part->rows <= TILE_ROWS) {
+            int64_t cuts = max64(1, panels * part->panel_bytes / stream);
+            int64_t tiles = (panels + cuts * CHUNK_PANELS - 1) / (cuts * CHUNK_PANELS);
+            part->chunk_panels = tiles * CHUNK_PANELS;
+        }
+        part->first_chunk = chunks;
+        chunks += (panels + part->chunk_panels - 1) / part->chunk_panels;
+    }
+    return chunks;
+}
+
+INLINE int64_t part_of(const linear_call *call, int32_t chunk) {
     int64_t low = 0, high = call->parts - 1;
     while (low < high) {
         int64_t middle = (low + high + 1) / 2;
@@ -157,14 +190,43 @@ void FN(linear)(const linear_call *call, int32_t chunk, int32_t worker) {
             high = middle - 1;
         }
     }
-    const linear_part *part = &call->part[low];
-    int64_t from = (chunk - part->first_chunk) * call->panels_per_chunk;
-    int64_t end = min64(from + call->panels_per_chunk, (part->outputs + LANES - 1) / LANES);
+    return low;
+}
+
+// The panel so many panels on, in this part or, of the same size, in one of the next; null beyond the last.
+INLINE const uint8_t *panel_at(const linear_call *call, int64_t number, int64_t panel) {
+    const linear_part *part = &call->part[number];
+    while (panel >= panels_of(part)) {
+        panel -= panels_of(part);
+        number++;
+        if (number == call->parts || call->part[number].panel_bytes != part->panel_bytes) {
+            return 0;
+        }
+        part = &call->part[number];
+    }
+    return part->w + panel * part->panel_bytes;
+}
+
+// A chunk: all rows times some panels of one part. The panels stay in the cache while the rows pass; with many rows each
+// of the first tiles fetches a panel of the chunk this thread is likely to compute next, so that memory and arithmetic
+// work at the same time. With few rows there is nothing but memory to wait for, and the processor sees those streams
+// coming by itself.
+void FN(linear)(const linear_call *call, int32_t chunk, int32_t worker) {
+    (void) worker;
+    int64_t number = part_of(call, chunk);
+    const linear_part *part = &call->part[number];
+    int64_t from = (chunk - part->first_chunk) * part->chunk_panels;
+    int64_t end = min64(from + part->chunk_panels, panels_of(part));
     int64_t step = even_step(part->rows, TILE_ROWS);
+    int64_t ahead = call->threads * CHUNK_PANELS;
     for (int64_t panel = from; panel < end; panel += TILE_PANELS) {
-        int64_t panels = min64(TILE_PANELS, end - panel);
-        for (int64_t row = 0; row < part->rows; row += step) {
-            tile(part, row, panel, min64(step, part->rows - row), panels);
+        tile_place t = {part, 0, part->w + panel * part->panel_bytes, panel * LANES, 0};
+        int64_t next = panel + ahead;
+        for (; t.row < part->rows; t.row += step, next++) {
+            int fetch = part->rows > TILE_ROWS && next < panel + ahead + TILE_PANELS;
+            t.ahead = fetch ? panel_at(call, number, next) : 0;
+            t.ahead = t.ahead ? t.ahead : t.w;
+            tile(&t, min64(step, part->rows - t.row), min64(TILE_PANELS, end - panel));
         }
     }
 }

@@ -8,6 +8,8 @@
 // Loops over the cells of a tile are flat and have constant bounds after inlining: this compiler unrolls innermost loops
 // alone before it decides what lives in registers.
 #define UNROLL _Pragma("GCC unroll 24")
+// Fetches the line of weights `at` into the second level of caches.
+#define FETCH(at) __builtin_prefetch(at, 0, 2)
 #define CELLS (TILE_ROWS * TILE_PANELS)
 
 // y[r, p] += sum over k of x[r][k] * w[p][k][lane], cell r * panels + p; w: float panels [depth][16].
@@ -47,10 +49,12 @@ INLINE void tile_bf16(int rows, int panels, const float *const *x, const uint16_
     }
 }
 
-// acc += codes of x[r] . (codes of w[p] + W8_OFFSET); w: panels [quads][16][4].
+// acc += codes of x[r] . (codes of w[p] + W8_OFFSET); w: panels [quads][16][4]. Fetches another panel
+// meanwhile, if there is one.
 INLINE void tile_w8(int rows, int panels, const int8_t *const *x, const uint8_t *w, int64_t panel_bytes, int64_t quads,
-                    ints *acc) {
+                    const uint8_t *ahead, ints *acc) {
     for (int64_t q = 0; q < quads; q++) {
+        if (ahead) FETCH(ahead + q * 64);
         codes column[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {
             column[p] = load_codes(w + p * panel_bytes + q * 64);
@@ -61,10 +65,12 @@ INLINE void tile_w8(int rows, int panels, const int8_t *const *x, const uint8_t 
     }
 }
 
-// One group of a W4A8 panel: acc += codes of x[r] . (codes of w[p] + 8); w: [octets][16][4] pairs of nibbles.
+// One group of a W4A8 panel: acc += codes of x[r] . (codes of w[p] + 8); w: [octets][16][4] pairs of nibbles. Fetches the
+// same group of another panel meanwhile, if there is one.
 INLINE void tile_w4(int rows, int panels, const int8_t *const *x, int64_t first, const uint8_t *w, int64_t panel_bytes,
-                    int64_t octets, ints *acc) {
+                    int64_t octets, const uint8_t *ahead, ints *acc) {
     for (int64_t o = 0; o < octets; o++) {
+        if (ahead) FETCH(ahead + o * 64);
         const uint8_t *pairs = w + o * 64;
         codes column[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {

@@ -6,6 +6,7 @@ import io.millrace.kernels.PackedMatrix;
 import io.millrace.kernels.QuantFormat;
 import io.millrace.kernels.ScaleAxis;
 import io.millrace.kernels.pool.KernelPool;
+import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /// Several products with packed weights in one dispatch. Add the products, then run them.
@@ -13,18 +14,18 @@ final class LinearPhase {
     /// Float layout of this provider.
     static final FloatPanels FLOATS = new FloatPanels(16);
 
-    private static final int PANELS_PER_CHUNK = 4;
-    private static final int PART_FIELDS = 21;
+    private static final int PART_FIELDS = 22;
     private static final int CALL_FIELDS = 3;
 
     private final Phase phase;
+    private final MemorySegment cutting;
     private final CallBlock parts;
     private final CallBlock call;
     private int count;
-    private int chunks;
 
     LinearPhase(NativeLibrary library, Buffers buffers) {
         phase = new Phase(library, "linear", false);
+        cutting = library.function("linear_chunks");
         parts = new CallBlock(buffers, PART_FIELDS);
         call = new CallBlock(buffers, CALL_FIELDS);
     }
@@ -35,7 +36,6 @@ final class LinearPhase {
     LinearPhase begin(int maxParts) {
         parts.begin(maxParts * PART_FIELDS);
         count = 0;
-        chunks = 0;
         return this;
     }
 
@@ -80,9 +80,8 @@ final class LinearPhase {
         } else {
             rounded.put(parts, in.first, in.step);
         }
-        parts.put(in.gather).put(in.rows).put(y).put(yStep).put(chunks);
+        parts.put(in.gather).put(in.rows).put(y).put(yStep).put(0).put(0);
         count++;
-        chunks += Math.ceilDiv(IntegerPanels.panels(w.outFeatures()), PANELS_PER_CHUNK);
         return this;
     }
 
@@ -97,7 +96,7 @@ final class LinearPhase {
 
     /// Runs what was added.
     void run(KernelPool pool) {
-        call.begin().put(count).put(PANELS_PER_CHUNK).put(parts.address());
-        phase.run(pool, call, chunks);
+        call.begin().put(count).put(parts.address()).put(pool.threads());
+        phase.run(pool, call, Math.toIntExact(NativeLibrary.ask(cutting, call.address())));
     }
 }
