@@ -129,7 +129,7 @@ INLINE void add_int8_scores(const score_place *t, int rows, int panels, int part
         UNROLL for (int i = 0; i < rows * panels; i++) {
             acc[i] = all_ints(start[i / panels]);
         }
-        tile_w8(rows, panels, x, keys + from * quads * 64, quads * 64, quads, 0, acc);
+        tile_w8(rows, panels, x, keys + from * quads * 64, quads * 64, quads, NOTHING_AHEAD, acc);
         UNROLL for (int i = 0; i < rows * panels; i++) {
             float *to = scores_of(w, t->group_row) + (t->head + i / panels) * TILE_KEYS + (from + i % panels) * LANES;
             floats by_key = load(w->key_scales[part] + (from + i % panels) * LANES);

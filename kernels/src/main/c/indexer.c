@@ -66,7 +66,7 @@ INLINE void int8_heads(const score_place *t, int rows, int panels) {
         UNROLL for (int i = 0; i < rows * panels; i++) {
             acc[i] = all_ints(start[i / panels]);
         }
-        tile_w8(rows, panels, x, t->w->panels + from * quads * 64, quads * 64, quads, 0, acc);
+        tile_w8(rows, panels, x, t->w->panels + from * quads * 64, quads * 64, quads, NOTHING_AHEAD, acc);
         UNROLL for (int i = 0; i < rows * panels; i++) {
             products[i] = to_floats(acc[i]);
         }

@@ -7,7 +7,7 @@ typedef struct {
     int64_t row;         // first row of the tile
     const uint8_t *w;    // first panel of the tile
     int64_t output;      // first output of the tile
-    const uint8_t *ahead; // a panel to be fetched meanwhile
+    panels_ahead ahead;  // what to fetch meanwhile
 } tile_place;
 
 INLINE int64_t source_row(const linear_part *part, int64_t row) {
@@ -106,7 +106,9 @@ INLINE void w4_tile(const tile_place *t, int rows, int panels) {
         UNROLL for (int i = 0; i < rows * panels; i++) {
             acc[i] = all_ints(-8 * start[i / panels]);
         }
-        const uint8_t *w = t->w + g * octets * 64, *ahead = t->ahead + g * octets * 64;
+        const uint8_t *w = t->w + g * octets * 64;
+        panels_ahead ahead = {t->ahead.from ? t->ahead.from + g * octets * 64 : 0, t->ahead.step};
+        fetch_line(panels, t->ahead, part->group_scales + g * LANES * 2);
         tile_w4(rows, panels, x, g * part->group, w, part->panel_bytes, octets, ahead, acc);
         floats scale[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {
@@ -147,6 +149,9 @@ INLINE int64_t even_step(int64_t rows, int64_t most) {
 }
 
 INLINE int64_t panels_of(const linear_part *part) { return (part->outputs + LANES - 1) / LANES; }
+
+// Bytes from what a single stream reads to what it fetches.
+#define STREAM_AHEAD 4096
 
 // Panels of a chunk with many rows: they stay in the cache while the rows pass.
 #define CHUNK_PANELS 4
@@ -207,25 +212,50 @@ INLINE const uint8_t *panel_at(const linear_call *call, int64_t number, int64_t 
     return part->w + panel * part->panel_bytes;
 }
 
-// A chunk: all rows times some panels of one part. The panels stay in the cache while the rows pass; with many rows each
-// of the first tiles fetches a panel of the chunk this thread is likely to compute next, so that memory and arithmetic
-// work at the same time. With few rows there is nothing but memory to wait for, and the processor sees those streams
-// coming by itself.
+// What the next chunks of this thread begin with, as far as can be told, is fetched by the first tiles of rows: one panel
+// or two of the chunk each.
+INLINE panels_ahead chunk_ahead(const linear_call *call, int64_t number, int64_t panel, int64_t tile, int64_t tiles) {
+    int64_t share = tiles < TILE_PANELS ? 2 : 1;
+    if (tile * share >= TILE_PANELS) {
+        return NOTHING_AHEAD;
+    }
+    const uint8_t *from = panel_at(call, number, panel + call->threads * CHUNK_PANELS + tile * share);
+    return (panels_ahead){from, share == 2 ? call->part[number].panel_bytes : 0};
+}
+
+// Few rows: nothing but memory to wait for. Panels one after the other are a single stream, which is the fastest; int4
+// has more arithmetic to a byte and takes two at a time.
+static void stream(const linear_part *part, int64_t from, int64_t end) {
+    int64_t step = 1;
+    if (part->format != FORMAT_W8A8) {
+        step = part->format == FORMAT_W4A8 ? min64(2, TILE_PANELS) : TILE_PANELS;
+    }
+    for (int64_t panel = from; panel < end; panel += step) {
+        const uint8_t *w = part->w + panel * part->panel_bytes;
+        const uint8_t *ahead = w + (step == 1 ? STREAM_AHEAD : step * part->panel_bytes);
+        const tile_place t = {part, 0, w, panel * LANES, {ahead, part->panel_bytes}};
+        tile(&t, part->rows, min64(step, end - panel));
+    }
+}
+
+// A chunk: all rows times some panels of one part. With many rows the panels stay in the cache while the rows pass, and
+// memory and arithmetic work at the same time.
 void FN(linear)(const linear_call *call, int32_t chunk, int32_t worker) {
     (void) worker;
     int64_t number = part_of(call, chunk);
     const linear_part *part = &call->part[number];
     int64_t from = (chunk - part->first_chunk) * part->chunk_panels;
     int64_t end = min64(from + part->chunk_panels, panels_of(part));
+    if (part->rows <= TILE_ROWS) {
+        stream(part, from, end);
+        return;
+    }
     int64_t step = even_step(part->rows, TILE_ROWS);
-    int64_t ahead = call->threads * CHUNK_PANELS;
+    int64_t tiles = (part->rows + step - 1) / step;
     for (int64_t panel = from; panel < end; panel += TILE_PANELS) {
-        tile_place t = {part, 0, part->w + panel * part->panel_bytes, panel * LANES, 0};
-        int64_t next = panel + ahead;
-        for (; t.row < part->rows; t.row += step, next++) {
-            int fetch = part->rows > TILE_ROWS && next < panel + ahead + TILE_PANELS;
-            t.ahead = fetch ? panel_at(call, number, next) : 0;
-            t.ahead = t.ahead ? t.ahead : t.w;
+        for (int64_t i = 0; i < tiles; i++) {
+            const uint8_t *w = part->w + panel * part->panel_bytes;
+            const tile_place t = {part, i * step, w, panel * LANES, chunk_ahead(call, number, panel, i, tiles)};
             tile(&t, min64(step, part->rows - t.row), min64(TILE_PANELS, end - panel));
         }
     }

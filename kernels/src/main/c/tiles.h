@@ -49,12 +49,28 @@ INLINE void tile_bf16(int rows, int panels, const float *const *x, const uint16_
     }
 }
 
-// acc += codes of x[r] . (codes of w[p] + W8_OFFSET); w: panels [quads][16][4]. Fetches another panel
-// meanwhile, if there is one.
+// Panels that are needed soon, to be fetched line by line while a tile is computed: as many as the tile has, two at most,
+// `step` bytes apart. Null for none.
+typedef struct {
+    const uint8_t *from;
+    int64_t step;
+} panels_ahead;
+
+#define NOTHING_AHEAD ((panels_ahead){0, 0})
+
+INLINE void fetch_line(int panels, panels_ahead ahead, int64_t at) {
+    if (ahead.from) {
+        for (int p = 0; p < (panels < 2 ? 1 : 2); p++) {
+            FETCH(ahead.from + p * ahead.step + at);
+        }
+    }
+}
+
+// acc += codes of x[r] . (codes of w[p] + W8_OFFSET); w: panels [quads][16][4].
 INLINE void tile_w8(int rows, int panels, const int8_t *const *x, const uint8_t *w, int64_t panel_bytes, int64_t quads,
-                    const uint8_t *ahead, ints *acc) {
+                    panels_ahead ahead, ints *acc) {
     for (int64_t q = 0; q < quads; q++) {
-        if (ahead) FETCH(ahead + q * 64);
+        fetch_line(panels, ahead, q * 64);
         codes column[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {
             column[p] = load_codes(w + p * panel_bytes + q * 64);
@@ -65,12 +81,11 @@ INLINE void tile_w8(int rows, int panels, const int8_t *const *x, const uint8_t 
     }
 }
 
-// One group of a W4A8 panel: acc += codes of x[r] . (codes of w[p] + 8); w: [octets][16][4] pairs of nibbles. Fetches the
-// same group of another panel meanwhile, if there is one.
+// One group of a W4A8 panel: acc += codes of x[r] . (codes of w[p] + 8); w: [octets][16][4] pairs of nibbles.
 INLINE void tile_w4(int rows, int panels, const int8_t *const *x, int64_t first, const uint8_t *w, int64_t panel_bytes,
-                    int64_t octets, const uint8_t *ahead, ints *acc) {
+                    int64_t octets, panels_ahead ahead, ints *acc) {
     for (int64_t o = 0; o < octets; o++) {
-        if (ahead) FETCH(ahead + o * 64);
+        fetch_line(panels, ahead, o * 64);
         const uint8_t *pairs = w + o * 64;
         codes column[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {
