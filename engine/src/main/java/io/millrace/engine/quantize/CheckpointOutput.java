@@ -30,8 +30,7 @@ final class CheckpointOutput {
     /// Sums over the matrices of a layer.
     private static final class Sums {
         private int matrices;
-        private double error;
-        private double energy;
+        private double relative;
     }
 
     /// @param directory  empty
@@ -108,8 +107,7 @@ final class CheckpointOutput {
         if (entry.format().isInteger()) {
             Sums sums = layers.computeIfAbsent(layer(entry.name()), name -> new Sums());
             sums.matrices++;
-            sums.error += tensor.error();
-            sums.energy += tensor.energy();
+            sums.relative += tensor.energy() == 0 ? 0 : tensor.error() / tensor.energy();
         }
     }
 
@@ -120,8 +118,8 @@ final class CheckpointOutput {
 
     private static List<QuantizeReport.LayerError> errors(Map<String, Sums> layers) {
         List<QuantizeReport.LayerError> errors = new ArrayList<>();
-        layers.forEach((name, sums) -> errors.add(new QuantizeReport.LayerError(
-                name, sums.matrices, sums.energy == 0 ? 0 : Math.sqrt(sums.error / sums.energy))));
+        layers.forEach((name, sums) -> errors.add(
+                new QuantizeReport.LayerError(name, sums.matrices, Math.sqrt(sums.relative / sums.matrices))));
         return errors;
     }
 

@@ -54,12 +54,12 @@ record MatrixFold(List<ColumnFold> columns, List<RowFold> rows) {
             for (ColumnFold column : fold.columns) {
                 column.foldRow(target);
             }
-            float sign = 1;
+            float factor = 1;
             for (RowFold run : fold.rows) {
-                sign *= run.sign(row);
+                factor *= run.factor(row);
             }
-            for (int i = 0; sign < 0 && i < target.length; i++) {
-                target[i] = -target[i];
+            for (int i = 0; factor != 1 && i < target.length; i++) {
+                target[i] *= factor;
             }
         }
     }

@@ -63,7 +63,7 @@ public final class ModelQuantizer {
             requireFloats(checkpoint.config());
             WeightRotation rotation =
                     settings.rotate() ? WeightRotation.largest(checkpoint.config(), settings.seed()) : null;
-            WeightFolds folds = new WeightFolds(checkpoint, rotation);
+            WeightFolds folds = new WeightFolds(checkpoint, rotation, settings.search());
             InputMoments moments = calibrate(folds, calibration);
             TextLoss before = measure(() -> Checkpoint.open(source), evaluation);
             try (UnfinishedFolder folder = UnfinishedFolder.create(target)) {

@@ -32,7 +32,8 @@ public record QuantizeReport(
     ///
     /// @param layer     e.g. `layer 3`
     /// @param matrices  that were rounded to integers
-    /// @param relative  root of expected squared output error over expected squared output, weights alone
+    /// @param relative  root of the mean, over these matrices, of expected squared output error over
+    ///                  expected squared output, weights alone; so what scales a matrix changes nothing
     public record LayerError(String layer, int matrices, double relative) {}
 
     /// The report as lines of text.

@@ -7,7 +7,8 @@ import io.millrace.engine.profile.WeightProfile;
 /// @param profile        [WeightProfile#W8A8] or [WeightProfile#W4A8]; [WeightProfile#CHECKPOINT] rounds
 ///                       nothing and writes float32
 /// @param rotate         whether a rotation is folded in
-/// @param search         whether scales are searched for
+/// @param search         whether scales are searched for: those of the integers, and those that make the
+///                       inner channels of feed-forwards equally large
 /// @param seed           of the rotation's signs, 0 or more
 /// @param maxShardBytes  tensor bytes of one file, at least 1
 public record QuantizeSettings(WeightProfile profile, boolean rotate, boolean search, int seed, long maxShardBytes) {

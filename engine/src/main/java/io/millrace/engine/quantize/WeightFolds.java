@@ -14,10 +14,14 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/// What a rotation folds into which tensor, as [WeightRotation] says. Thread-safe.
+/// What is folded into which tensor: a rotation, as [WeightRotation] says, and the scales of the inner
+/// channels of feed-forwards. Thread-safe.
 final class WeightFolds {
     private static final String LAYERS = "model.layers.";
     private static final String INPUT_NORM = "input_layernorm.weight";
+    private static final String GATE = ".gate_proj.weight";
+    private static final String UP = ".up_proj.weight";
+    private static final String DOWN = ".down_proj.weight";
     private static final Set<String> FOLDED_GAINS = Set.of(
             INPUT_NORM,
             "post_attention_layernorm.weight",
@@ -28,22 +32,25 @@ final class WeightFolds {
     private final Checkpoint checkpoint;
     private final ModelConfig config;
     private final @Nullable WeightRotation rotation;
+    private final @Nullable InnerScales scales;
 
-    /// @param rotation  null folds nothing
-    WeightFolds(Checkpoint checkpoint, @Nullable WeightRotation rotation) {
+    /// @param rotation  null for none
+    /// @param scaled    whether inner channels are scaled
+    WeightFolds(Checkpoint checkpoint, @Nullable WeightRotation rotation, boolean scaled) {
         this.checkpoint = checkpoint;
         this.config = checkpoint.config();
         this.rotation = rotation;
+        this.scales = scaled ? new InnerScales(checkpoint) : null;
     }
 
     /// The folds of a matrix.
     MatrixFold of(String name) {
-        if (rotation == null) {
-            return MatrixFold.NONE;
-        }
         int layer = layerPrefix(name).length();
         String prefix = name.substring(0, layer);
         String tail = name.substring(layer);
+        if (rotation == null) {
+            return unrotated(prefix, tail);
+        }
         return switch (tail) {
             case "model.embed_tokens.weight" -> MatrixFold.ofColumns(stream(rotation, null));
             case "lm_head.weight" -> MatrixFold.ofColumns(state(rotation, 0));
@@ -96,21 +103,63 @@ final class WeightFolds {
     private MatrixFold feedForward(WeightRotation turn, String prefix, String tail) {
         boolean routed = tail.startsWith("mlp.experts.");
         boolean shared = tail.startsWith("mlp.shared_experts.");
-        int width = routed
-                ? config.moeIntermediateSize()
-                : shared ? config.sharedExperts() * config.moeIntermediateSize() : config.intermediateSize();
         int block = routed ? turn.expertBlock() : shared ? turn.sharedBlock() : turn.denseBlock();
-        float[] signs = turn.signs(Stream.INNER, width);
-        if (tail.endsWith(".gate_proj.weight")) {
-            return MatrixFold.ofColumns(stream(turn, post(prefix)));
+        ColumnFold stream = stream(turn, post(prefix));
+        if (tail.endsWith(GATE)) {
+            return MatrixFold.ofColumns(stream);
         }
-        if (tail.endsWith(".up_proj.weight")) {
-            return new MatrixFold(List.of(stream(turn, post(prefix))), List.of(new RowFold(0, 1, signs)));
+        if (!isInner(tail)) {
+            throw new IllegalArgumentException("tensor: " + prefix + tail + " (expected: a matrix of the model)");
         }
-        if (tail.endsWith(".down_proj.weight")) {
-            return output(turn, new ColumnFold(0, width, block, signs));
+        float[] scale = turn.signs(Stream.INNER, innerWidth(tail));
+        scaleInner(scale, prefix, tail);
+        return tail.endsWith(UP)
+                ? new MatrixFold(List.of(stream), List.of(new RowFold(0, 1, inverse(scale))))
+                : output(turn, new ColumnFold(0, scale.length, block, scale));
+    }
+
+    private MatrixFold unrotated(String prefix, String tail) {
+        if (scales == null || !isInner(tail)) {
+            return MatrixFold.NONE;
         }
-        throw new IllegalArgumentException("tensor: " + prefix + tail + " (expected: a matrix of the model)");
+        float[] scale = new float[innerWidth(tail)];
+        Arrays.fill(scale, 1);
+        scaleInner(scale, prefix, tail);
+        return tail.endsWith(UP)
+                ? new MatrixFold(List.of(), List.of(new RowFold(0, 1, inverse(scale))))
+                : MatrixFold.ofColumns(new ColumnFold(0, scale.length, 1, scale));
+    }
+
+    /// Whether a matrix writes or reads the inner activations of a feed-forward, up to the gate.
+    private static boolean isInner(String tail) {
+        return tail.endsWith(UP) || tail.endsWith(DOWN);
+    }
+
+    private int innerWidth(String tail) {
+        if (tail.startsWith("mlp.experts.")) {
+            return config.moeIntermediateSize();
+        }
+        return tail.startsWith("mlp.shared_experts.")
+                ? config.sharedExperts() * config.moeIntermediateSize()
+                : config.intermediateSize();
+    }
+
+    private void scaleInner(float[] signs, String prefix, String tail) {
+        if (scales != null) {
+            String unit = prefix + tail.substring(0, tail.length() - (tail.endsWith(UP) ? UP : DOWN).length() + 1);
+            float[] scale = scales.of(unit, gains(post(prefix)));
+            for (int i = 0; i < signs.length; i++) {
+                signs[i] *= scale[i];
+            }
+        }
+    }
+
+    private static float[] inverse(float[] scale) {
+        float[] inverse = new float[scale.length];
+        for (int i = 0; i < scale.length; i++) {
+            inverse[i] = 1 / scale[i];
+        }
+        return inverse;
     }
 
     /// Writes to the residual stream.

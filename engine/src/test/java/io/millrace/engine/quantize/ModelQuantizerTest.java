@@ -131,12 +131,10 @@ class ModelQuantizerTest {
     void scaleSearchLowersTheErrorOfTheWeights() throws IOException {
         QuantizeReport with = quantize(folder.resolve("with"), W4A8, QuantizeProgress.SILENT);
         QuantizeReport without = quantize(folder.resolve("without"), W4A8.withoutSearch(), QuantizeProgress.SILENT);
-        for (int i = 0; i < with.layers().size(); i++) {
-            assertThat(with.layers().get(i).relative())
-                    .as(with.layers().get(i).layer())
-                    .isLessThanOrEqualTo(without.layers().get(i).relative());
+        // That no row gets worse is ScaleSearchTest's matter: here scaled channels make them other rows.
+        for (String layer : List.of("layer 1", "layer 2", "layer 3")) {
+            assertThat(error(with, layer)).as(layer).isLessThan(0.92 * error(without, layer));
         }
-        assertThat(error(with, "layer 1")).isLessThan(0.97 * error(without, "layer 1"));
     }
 
     private static double error(QuantizeReport report, String layer) {

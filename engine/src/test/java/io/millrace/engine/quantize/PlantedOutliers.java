@@ -13,6 +13,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
@@ -22,14 +23,20 @@ import java.util.Objects;
 /// exact in bfloat16: the float model is the same.
 final class PlantedOutliers {
     private static final int FACTOR_EXPONENT = 5;
-    private static final int[] STREAM = {3, 77, 130, 201};
-    private static final int[] INNER = {5, 40};
+
+    static final Placement ONE = new Placement(List.of(3, 77, 130, 201), List.of(5, 40));
+    static final Placement OTHER = new Placement(List.of(10, 60, 150, 222), List.of(20, 50));
+
+    /// Channels of the normed residual stream, and of inner activations.
+    record Placement(List<Integer> stream, List<Integer> inner) {}
 
     private final Map<String, TensorInfo> infos = new HashMap<>();
     private final Map<String, byte[]> data = new HashMap<>();
     private final ModelConfig config;
+    private final Placement where;
 
-    private PlantedOutliers(Path source) {
+    private PlantedOutliers(Path source, Placement where) {
+        this.where = where;
         try (Checkpoint checkpoint = Checkpoint.open(source);
                 SafetensorsFile file = SafetensorsFile.open(source.resolve("model.safetensors"))) {
             config = checkpoint.config();
@@ -38,8 +45,9 @@ final class PlantedOutliers {
         }
     }
 
-    static void write(Path source, Path target) throws IOException {
-        PlantedOutliers planted = new PlantedOutliers(source);
+    /// @param where  which channels
+    static void write(Path source, Path target, Placement where) throws IOException {
+        PlantedOutliers planted = new PlantedOutliers(source, where);
         for (int layer = 0; layer <= planted.config.layers(); layer++) {
             planted.plant("model.layers." + layer + ".");
         }
@@ -54,7 +62,7 @@ final class PlantedOutliers {
     }
 
     private void plant(String prefix) {
-        for (int channel : STREAM) {
+        for (int channel : where.stream) {
             scaleRow(prefix + "input_layernorm.weight", channel, FACTOR_EXPONENT);
             for (String reader :
                     new String[] {"q_a_proj", "kv_a_proj_with_mqa", "indexer.wk", "indexer.weights_proj"}) {
@@ -73,7 +81,7 @@ final class PlantedOutliers {
         }
         for (String name : infos.keySet()) {
             if (name.startsWith(prefix + "mlp.") && name.endsWith("up_proj.weight")) {
-                for (int channel : INNER) {
+                for (int channel : where.inner) {
                     scaleRow(name, channel, FACTOR_EXPONENT);
                     scaleColumn(name.replace("up_proj", "down_proj"), channel);
                 }

@@ -50,7 +50,10 @@ public final class QuantizeCommand implements Callable<Integer> {
     @Option(names = "--no-rotation", description = "Fold no rotation into the weights.")
     private boolean withoutRotation;
 
-    @Option(names = "--no-scale-search", description = "Take scales from the largest magnitudes.")
+    @Option(
+            names = "--no-scale-search",
+            description =
+                    "Take scales from the largest magnitudes, and leave inner channels of feed-forwards as they are.")
     private boolean withoutSearch;
 
     public QuantizeCommand(Console console) {
