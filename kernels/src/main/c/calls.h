@@ -192,6 +192,44 @@ typedef struct {
 
 enum { SEGMENT_KEYS = 512, TILE_KEYS = 64, PAGE_ROWS = 64, GROUP_ROWS = 8 };
 
+// Logits are read in slices of 64 blocks of 64 tokens.
+enum { SAMPLE_BLOCK = 64, SAMPLE_SLICE = 4096, SLICE_CONTENDERS = 32 };
+
+// What is asked of a row of logits; below the line, what Java makes of the earlier phases for the last one.
+typedef struct {
+    int64_t candidates;       // how many of the largest are listed
+    int64_t scaled_sum, logit_sum, noise;  // whether each is wanted; all 0 once the row needs no last phase
+    double temperature;
+    int64_t key0, key1, position, choice;  // of the noise: uint32s
+    // ----
+    double max;
+    double floor;             // scaled logit plus lower noise of the largest logit's token
+} sampling_row;
+
+// What the last phase finds in a slice (SamplingSlices.java).
+typedef struct {
+    float scaled_sum, logit_sum;
+    float floor;              // the largest scaled logit plus lower noise, at least the row's
+    int32_t contenders;       // how many have a sum with upper noise above the floor; only so many are listed as fit
+    int32_t ids[SLICE_CONTENDERS];
+    float tops[SLICE_CONTENDERS];  // their sums
+} sampling_slice;
+
+typedef struct {
+    const float *logits;      // [rows][vocab]
+    int64_t vocab, slices, slices_per_chunk;
+    const sampling_row *rows;
+    float *maxima;            // [rows][slices * 64]: of each block
+    int32_t *invalid;         // [rows][slices]: first invalid token, -1 for none
+    int32_t *found;           // [rows][2]: first invalid token or -1, number of candidates
+    int64_t most;             // candidates of a row
+    int32_t *ids;             // [rows][most]
+    float *values;            // [rows][most]
+    sampling_slice *found_in; // [rows][slices]
+    uint8_t *scratch;
+    int64_t scratch_bytes;
+} sampling_call;
+
 // A measurement of the machine.
 typedef struct {
     const uint8_t *data;

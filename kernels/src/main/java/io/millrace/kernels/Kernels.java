@@ -1,5 +1,7 @@
 package io.millrace.kernels;
 
+import io.millrace.kernels.sampling.SamplingBatch;
+import io.millrace.kernels.sampling.SamplingCandidates;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -107,6 +109,28 @@ public interface Kernels extends AutoCloseable {
     /// Gate in float32, chosen experts in ascending order, shared experts last.
     /// x, y: `[rows, hiddenSize]`; y is overwritten.
     void moeExperts(MoeWeights weights, MemorySegment x, int rows, MemorySegment y);
+
+    /// Reads whole rows of logits: finds the largest, sums exponentials, and finds the tokens that can win
+    /// a draw, so that what is left of sampling looks at a handful of tokens. Every provider gives the
+    /// same bytes.
+    ///
+    /// - The first logit that is NaN or positive infinity; a row with one has nothing else.
+    /// - The candidates: the largest logits, by logit descending, then id ascending.
+    /// - The sums `Σ exp((logit - max) / temperature)` and `Σ exp(logit - max)`, all but the last step in
+    ///   float32. `exp` is the polynomial of the softmax, exactly 0 below -87; the quotient is that of the
+    ///   rounded difference. In slices of 4,096 tokens, blocks of 64, 16 lanes: a block's lane is
+    ///   `(e0 + e1) + (e2 + e3)`, of its tokens 16 apart; a slice's lane sums its blocks in order; lanes are
+    ///   summed by halves, 8 apart first; slices are summed in order, in double precision.
+    /// - The contenders of a draw by the largest sum of scaled logit and Gumbel noise: every token whose sum
+    ///   with the upper one of its [NoiseBounds] is above the largest sum of any token with its lower one,
+    ///   in float32. None if they are more than 64, or more than 32 above the largest lower one of a slice.
+    ///
+    /// Where no logit of a row is above negative infinity, its sums are 0 and it has no contenders.
+    ///
+    /// @param logits  `[rows, vocabSize]`
+    /// @param batch   what is wanted of each row
+    /// @param found   out: what there is
+    void sampleLogits(MemorySegment logits, SamplingBatch batch, SamplingCandidates found);
 
     /// Releases scratch memory and the threads. Idempotent.
     @Override

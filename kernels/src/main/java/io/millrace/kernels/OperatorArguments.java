@@ -1,5 +1,7 @@
 package io.millrace.kernels;
 
+import io.millrace.kernels.sampling.SamplingBatch;
+import io.millrace.kernels.sampling.SamplingCandidates;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
@@ -145,6 +147,15 @@ public final class OperatorArguments {
         }
         attentionRows(s, batch, input);
         floats("y", y, (long) batch.rows() * s.heads() * s.vDim());
+    }
+
+    /// Checks `sampleLogits`.
+    public static void sampling(MemorySegment logits, SamplingBatch batch, SamplingCandidates found) {
+        floats("logits", logits, (long) batch.rows() * batch.vocabSize());
+        if (batch.rows() > found.maxRows()) {
+            throw new IllegalArgumentException(
+                    "rows to sample: " + batch.rows() + " (expected: at most " + found.maxRows() + ")");
+        }
     }
 
     private static void attentionRows(MlaShape shape, RowBatch batch, AttentionRows rows) {

@@ -14,6 +14,8 @@ import io.millrace.kernels.RopeRows;
 import io.millrace.kernels.RowBatch;
 import io.millrace.kernels.Selection;
 import io.millrace.kernels.WeightSource;
+import io.millrace.kernels.sampling.SamplingBatch;
+import io.millrace.kernels.sampling.SamplingCandidates;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.IdentityHashMap;
@@ -195,6 +197,11 @@ final class TappedKernels implements Kernels {
                     (long) count * Float.BYTES);
         }
         return to;
+    }
+
+    @Override
+    public void sampleLogits(MemorySegment logits, SamplingBatch batch, SamplingCandidates found) {
+        kernels.sampleLogits(logits, batch, found);
     }
 
     @Override

@@ -50,11 +50,6 @@ final class CandidateHeap {
         return ids[filled - 1 - rank];
     }
 
-    /// The id at a place among those not drawn.
-    int waiting(int place) {
-        return ids[place];
-    }
-
     private void siftDown(int start) {
         int place = start;
         while (true) {

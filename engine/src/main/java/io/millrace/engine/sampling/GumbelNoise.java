@@ -1,5 +1,7 @@
 package io.millrace.engine.sampling;
 
+import io.millrace.kernels.sampling.Philox4x32;
+
 /// Gumbel noise per token id: `-log(-log(u))` of a uniform u in (0, 1) made from one Philox word. Adding
 /// it to log-probabilities and taking the largest draws from their distribution (the Gumbel-max trick).
 final class GumbelNoise {

@@ -2,217 +2,315 @@ package io.millrace.engine.sampling;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.kernels.Kernels;
+import io.millrace.kernels.sampling.SamplingBatch;
+import io.millrace.kernels.sampling.SamplingCandidates;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /// Draws tokens. The result depends on logits, parameters, seed, choice and position alone: not on
-/// earlier draws, the machine or the compiler.
+/// earlier draws, the other rows of the step, the machine or the compiler.
 ///
 /// The order of the filters is vLLM's: temperature; min-p against the likeliest token; top-k; top-p over
 /// what top-k left, renormalised, where the token that reaches the mass is kept. Ties go to the lower id,
 /// so that top-k keeps exactly k. Then the Gumbel noise of the position is added to the log-probabilities
 /// of the tokens left and the largest sum wins. Log-probs are those of the raw logits, whatever the
-/// parameters; they are computed only where they are asked for, as they cost several times a greedy draw.
+/// parameters; they are computed only where they are asked for.
 ///
-/// One instance serves one thread at a time and holds scratch memory of 8 bytes per vocabulary entry.
+/// A step's rows are added with what is wanted of them, then `sampleLogits` of the [Kernels] reads all
+/// their logits, and each draw looks at the few tokens it listed: candidates in order for the filters,
+/// contenders for a draw without filters. A row whose filters reach beyond the candidates is read once
+/// more by [WholeRow], with the same result. What is decided in which precision:
+///
+/// - Ranks, ties, min-p and the noise: exact, or in double precision.
+/// - The mass that top-p is a share of, where neither min-p nor top-k limits it, and the sum of a
+///   log-prob: `sampleLogits`, whose terms are float32, the same for all providers.
+/// - The mass where top-k limits it to no more than [SamplingBatch#MAX_CANDIDATES]: double precision, by
+///   rank; where min-p alone does: double precision, by id.
+///
+/// One instance serves one thread at a time.
 public final class Sampler {
     private static final ValueLayout.OfFloat FLOAT =
             ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     private final int vocabSize;
-    private final float[] copied;
-    private final CandidateHeap heap;
+    private final SamplingBatch batch;
+    private final SamplingCandidates found;
+    private final SamplingParams[] params;
+    private final long[] seeds;
+    private final int[] choices;
+    private final int[] positions;
     private final GumbelNoise noise = new GumbelNoise();
-    private final int[] topIds = new int[SamplingParams.MAX_TOP_LOGPROBS];
+    private final WholeRow whole;
+    private final int[] passingIds = new int[SamplingBatch.MAX_CANDIDATES];
+    private MemorySegment logits = MemorySegment.NULL;
+    private long wholeRows;
 
-    /// @param vocabSize  number of logits of a position
-    public Sampler(int vocabSize) {
-        if (vocabSize < 1) {
-            throw new IllegalArgumentException("vocabSize: " + vocabSize + " (expected: at least 1)");
-        }
+    /// @param vocabSize  number of logits of a row
+    /// @param maxRows    most rows of a step
+    public Sampler(int vocabSize, int maxRows) {
         this.vocabSize = vocabSize;
-        this.copied = new float[vocabSize];
-        this.heap = new CandidateHeap(vocabSize);
+        this.batch = new SamplingBatch(maxRows, vocabSize);
+        this.found = new SamplingCandidates(maxRows);
+        this.params = new SamplingParams[maxRows];
+        Arrays.fill(params, SamplingParams.GREEDY);
+        this.seeds = new long[maxRows];
+        this.choices = new int[maxRows];
+        this.positions = new int[maxRows];
+        this.whole = new WholeRow(vocabSize, noise);
     }
 
-    /// As [#sample(float[], SamplingParams, long, int, int)], from a segment of float32.
-    public Sampled sample(MemorySegment logits, SamplingParams params, long seed, int choiceIndex, int tokenPosition) {
-        if (logits.byteSize() != (long) vocabSize * Float.BYTES) {
-            throw new IllegalArgumentException(
-                    "logits: " + logits.byteSize() + " bytes (expected: " + (long) vocabSize * Float.BYTES + ")");
-        }
-        MemorySegment.copy(logits, FLOAT, 0, copied, 0, vocabSize);
-        return sample(copied, params, seed, choiceIndex, tokenPosition);
+    /// Begins a step.
+    public void clear() {
+        batch.clear();
     }
 
-    /// Draws one token.
+    /// Adds the next row of the step.
     ///
-    /// @param logits         raw logits, one per token id; negative infinity marks an impossible token
-    /// @param params         how to draw
+    /// @param how            how to draw
     /// @param seed           of the request
     /// @param choiceIndex    which of the request's answers
     /// @param tokenPosition  which token of the answer, from 0
-    /// @throws MillraceException `INTERNAL` if a logit is NaN or positive infinity, or all are negative
-    /// infinity
-    public Sampled sample(float[] logits, SamplingParams params, long seed, int choiceIndex, int tokenPosition) {
-        if (logits.length != vocabSize) {
-            throw new IllegalArgumentException("logits: " + logits.length + " (expected: " + vocabSize + ")");
+    public void add(SamplingParams how, long seed, int choiceIndex, int tokenPosition) {
+        int row = batch.rows();
+        boolean tooHot = how.temperature() > SamplingBatch.MAX_TEMPERATURE;
+        batch.add(candidates(how), how.greedy() || tooHot ? 1 : how.temperature());
+        params[row] = how;
+        seeds[row] = seed;
+        choices[row] = choiceIndex;
+        positions[row] = tokenPosition;
+        if (how.topLogprobs().isPresent()) {
+            batch.withLogitSum();
         }
-        int best = largest(logits);
-        int id = best;
-        if (!params.greedy()) {
-            noise.select(seed, choiceIndex, tokenPosition);
-            id = draw(logits, best, params);
+        if (how.greedy() || tooHot) {
+            return;
         }
-        if (params.topLogprobs().isEmpty()) {
-            return new Sampled(id, Float.NaN, List.of());
+        if (drawsFromAll(how)) {
+            batch.withNoise(seed, choiceIndex, tokenPosition);
+        } else if (how.topP() < 1 && how.minP() == 0 && !listsTopK(how)) {
+            batch.withScaledSum();
         }
-        double max = logits[best];
-        double logSum = StrictMath.log(exponentialSum(logits, max));
-        List<TopLogprob> top = top(logits, params.topLogprobs().getAsInt(), max, logSum);
-        return new Sampled(id, (float) (logits[id] - max - logSum), top);
     }
 
-    private int largest(float[] logits) {
-        int best = 0;
-        for (int i = 0; i < logits.length; i++) {
-            float logit = logits[i];
-            if (!(logit < Float.POSITIVE_INFINITY)) {
-                throw new MillraceException(
-                        ErrorCode.INTERNAL, "logit of token " + i + ": " + logit + " (expected: a finite number)");
-            }
-            if (logit > logits[best]) {
-                best = i;
-            }
+    private int candidates(SamplingParams how) {
+        int wanted = Math.max(1, how.topLogprobs().orElse(1));
+        if (how.greedy() || drawsFromAll(how)) {
+            return wanted;
         }
-        if (logits[best] == Float.NEGATIVE_INFINITY) {
+        return Math.max(wanted, listsTopK(how) ? how.topK() : SamplingBatch.MAX_CANDIDATES);
+    }
+
+    /// Whether no filter applies.
+    private boolean drawsFromAll(SamplingParams how) {
+        return how.minP() == 0 && !isFiltered(how);
+    }
+
+    private boolean isFiltered(SamplingParams how) {
+        return how.topP() < 1 || limitsK(how);
+    }
+
+    private boolean limitsK(SamplingParams how) {
+        return how.topK() > 0 && how.topK() < vocabSize;
+    }
+
+    /// Whether top-k leaves nothing but candidates.
+    private boolean listsTopK(SamplingParams how) {
+        return limitsK(how) && how.topK() <= SamplingBatch.MAX_CANDIDATES;
+    }
+
+    /// Reads the logits of the rows added.
+    ///
+    /// @param kernels  of any provider; used by this thread alone for the time of the call
+    /// @param matrix   raw logits, float32 `[rows, vocabSize]` in native memory; negative infinity marks an
+    ///                 impossible token. Borrowed until the last draw of the step
+    public void scan(Kernels kernels, MemorySegment matrix) {
+        long expected = (long) batch.rows() * vocabSize * Float.BYTES;
+        if (matrix.byteSize() != expected) {
+            throw new IllegalArgumentException("logits: " + matrix.byteSize() + " bytes (expected: " + expected + ")");
+        }
+        logits = matrix;
+        kernels.sampleLogits(matrix, batch, found);
+    }
+
+    /// Draws the token of a row.
+    ///
+    /// @throws MillraceException `INTERNAL` if a logit is NaN or positive infinity, or all are negative
+    /// infinity
+    public Sampled draw(int row) {
+        check(row);
+        SamplingParams how = params[row];
+        int id = found.id(row, 0);
+        if (!how.greedy()) {
+            noise.select(seeds[row], choices[row], positions[row]);
+            id = how.temperature() > SamplingBatch.MAX_TEMPERATURE || drawsFromAll(how)
+                    ? drawUnfiltered(row, how)
+                    : drawCandidate(row, how);
+        }
+        if (how.topLogprobs().isEmpty()) {
+            return new Sampled(id, Float.NaN, List.of());
+        }
+        double max = found.logit(row, 0);
+        double logSum = StrictMath.log(found.logitSum(row));
+        return new Sampled(id, (float) (logit(row, id) - max - logSum), top(row, how, max, logSum));
+    }
+
+    /// How many rows had to be read once more.
+    long wholeRows() {
+        return wholeRows;
+    }
+
+    private void check(int row) {
+        if (!found.isValid(row)) {
+            int id = found.firstInvalid(row);
+            throw new MillraceException(
+                    ErrorCode.INTERNAL,
+                    "logit of token " + id + ": " + logit(row, id) + " (expected: a finite number)");
+        }
+        if (found.logit(row, 0) == Float.NEGATIVE_INFINITY) {
             throw new MillraceException(
                     ErrorCode.INTERNAL, "logits: every token is impossible (expected: at least one finite)");
         }
-        return best;
     }
 
-    private int draw(float[] logits, int best, SamplingParams params) {
-        double max = logits[best];
-        double temperature = params.temperature();
-        double floor = params.minP() > 0 ? StrictMath.log(params.minP()) : Double.NEGATIVE_INFINITY;
-        boolean filtered = params.topP() < 1 || (params.topK() > 0 && params.topK() < vocabSize);
-        if (!filtered) {
-            return drawAll(logits, best, temperature, floor);
-        }
-        heap.reset(logits);
-        for (int i = 0; i < vocabSize; i++) {
-            if (logits[i] > Float.NEGATIVE_INFINITY && (logits[i] - max) / temperature >= floor) {
-                heap.append(i);
-            }
-        }
-        heap.build();
-        return drawFrom(keep(logits, max, params), logits, max, temperature);
+    private float logit(int row, int id) {
+        return logits.get(FLOAT, ((long) row * vocabSize + id) * Float.BYTES);
     }
 
-    /// Draws the tokens that top-k and top-p keep from the heap, and returns their number.
-    private int keep(float[] logits, double max, SamplingParams params) {
-        double temperature = params.temperature();
-        double total = 0;
-        int most = heap.size();
-        boolean byK = params.topK() > 0 && params.topK() < most;
-        if (byK) {
-            most = params.topK();
-            for (int i = 0; i < most; i++) {
-                total += StableExp.exp((logits[heap.draw()] - max) / temperature);
+    private int drawUnfiltered(int row, SamplingParams how) {
+        if (!found.hasContenders(row)) {
+            return drawWhole(row, how, Double.NaN);
+        }
+        double max = found.logit(row, 0);
+        double temperature = how.temperature();
+        int winner = found.id(row, 0);
+        double winning = Double.NEGATIVE_INFINITY;
+        for (int i = 0; i < found.contenders(row); i++) {
+            int id = found.contender(row, i);
+            double scaled = (logit(row, id) - max) / temperature;
+            int word = noise.word(id);
+            if (scaled + GumbelNoise.noiseBound(word) > winning) {
+                double sum = scaled + GumbelNoise.noise(word);
+                if (sum > winning) {
+                    winning = sum;
+                    winner = id;
+                }
             }
         }
-        if (params.topP() == 1) {
-            return byK ? most : drawOut();
+        return winner;
+    }
+
+    private int drawWhole(int row, SamplingParams how, double total) {
+        wholeRows++;
+        WholeRow all = whole.of(logits, row);
+        int best = found.id(row, 0);
+        return isFiltered(how)
+                ? all.drawFiltered(best, how, floor(how), total)
+                : all.drawAll(best, how.temperature(), floor(how));
+    }
+
+    private static double floor(SamplingParams how) {
+        return how.minP() > 0 ? StrictMath.log(how.minP()) : Double.NEGATIVE_INFINITY;
+    }
+
+    private double scaled(int row, int rank, SamplingParams how) {
+        return ((double) found.logit(row, rank) - found.logit(row, 0)) / how.temperature();
+    }
+
+    /// Draws from the candidates that the filters leave, or from the whole row if they may leave others.
+    private int drawCandidate(int row, SamplingParams how) {
+        int passing = passing(row, how);
+        boolean all = passing < found.count(row) || passing == vocabSize;
+        if (listsTopK(how) && how.topK() <= passing) {
+            passing = how.topK();
+            all = true;
         }
-        if (!byK) {
-            for (int i = 0; i < most; i++) {
-                total += StableExp.exp((logits[heap.waiting(i)] - max) / temperature);
-            }
+        if (how.topP() == 1) {
+            return all ? drawFrom(row, passing, how) : drawWhole(row, how, Double.NaN);
         }
-        double wanted = params.topP() * total;
+        double total;
+        if (listsTopK(how)) {
+            total = massByRank(row, passing, how);
+        } else if (how.minP() == 0) {
+            total = found.scaledSum(row);
+        } else if (all) {
+            total = massById(row, passing, how);
+        } else {
+            return drawWhole(row, how, Double.NaN);
+        }
+        if (!all && limitsK(how)) {
+            // Top-k leaves more than is listed, and its mass is not known.
+            return drawWhole(row, how, total);
+        }
+        double wanted = how.topP() * total;
         double mass = 0;
         int kept = 0;
-        while (kept < most && mass < wanted) {
-            int id = byK ? heap.drawn(kept) : heap.draw();
-            mass += StableExp.exp((logits[id] - max) / temperature);
+        while (kept < passing && (mass < wanted || kept == 0)) {
+            mass += StableExp.exp(scaled(row, kept, how));
             kept++;
         }
-        return Math.max(kept, 1);
+        return mass < wanted && !all ? drawWhole(row, how, total) : drawFrom(row, kept, how);
     }
 
-    private int drawOut() {
-        int count = heap.size();
-        while (heap.size() > 0) {
-            heap.draw();
+    /// How many of the first candidates are possible and pass min-p.
+    private int passing(int row, SamplingParams how) {
+        double floor = floor(how);
+        int passing = 0;
+        while (passing < found.count(row)
+                && found.logit(row, passing) > Float.NEGATIVE_INFINITY
+                && scaled(row, passing, how) >= floor) {
+            passing++;
         }
-        return count;
+        return passing;
     }
 
-    private int drawFrom(int kept, float[] logits, double max, double temperature) {
-        int winner = heap.drawn(0);
-        double winning = Double.NEGATIVE_INFINITY;
-        for (int i = 0; i < kept; i++) {
-            int id = heap.drawn(i);
-            double sum = (logits[id] - max) / temperature + GumbelNoise.noise(noise.word(id));
-            if (sum > winning || (sum == winning && id < winner)) {
-                winning = sum;
-                winner = id;
-            }
+    private double massByRank(int row, int count, SamplingParams how) {
+        double mass = 0;
+        for (int rank = 0; rank < count; rank++) {
+            mass += StableExp.exp(scaled(row, rank, how));
         }
-        return winner;
+        return mass;
     }
 
-    private int drawAll(float[] logits, int best, double temperature, double floor) {
-        double max = logits[best];
-        int winner = best;
-        double winning = Double.NEGATIVE_INFINITY;
-        for (int i = 0; i < logits.length; i++) {
-            double scaled = (logits[i] - max) / temperature;
-            if (scaled < floor || scaled == Double.NEGATIVE_INFINITY) {
-                continue;
-            }
-            int word = noise.word(i);
-            if (scaled + GumbelNoise.noiseBound(word) <= winning) {
-                continue;
-            }
-            double sum = scaled + GumbelNoise.noise(word);
-            if (sum > winning) {
-                winning = sum;
-                winner = i;
-            }
+    private double massById(int row, int count, SamplingParams how) {
+        for (int rank = 0; rank < count; rank++) {
+            passingIds[rank] = found.id(row, rank);
         }
-        return winner;
-    }
-
-    private static double exponentialSum(float[] logits, double max) {
-        double sum = 0;
-        for (float logit : logits) {
-            sum += StableExp.exp(logit - max);
-        }
-        return sum;
-    }
-
-    private List<TopLogprob> top(float[] logits, int wanted, double max, double logSum) {
-        int count = 0;
-        int capacity = Math.min(wanted, vocabSize);
-        for (int i = 0; i < vocabSize && capacity > 0; i++) {
-            if (count == capacity && logits[i] <= logits[topIds[count - 1]]) {
-                continue;
-            }
-            int place = count < capacity ? count++ : count - 1;
-            while (place > 0 && logits[i] > logits[topIds[place - 1]]) {
-                topIds[place] = topIds[place - 1];
-                place--;
-            }
-            topIds[place] = i;
-        }
-        List<TopLogprob> result = new ArrayList<>(count);
+        Arrays.sort(passingIds, 0, count);
+        double max = found.logit(row, 0);
+        double mass = 0;
         for (int i = 0; i < count; i++) {
-            result.add(new TopLogprob(topIds[i], (float) (logits[topIds[i]] - max - logSum)));
+            mass += StableExp.exp((logit(row, passingIds[i]) - max) / how.temperature());
+        }
+        return mass;
+    }
+
+    private int drawFrom(int row, int kept, SamplingParams how) {
+        int winner = found.id(row, 0);
+        double winning = Double.NEGATIVE_INFINITY;
+        for (int rank = 0; rank < kept; rank++) {
+            int id = found.id(row, rank);
+            double scaled = scaled(row, rank, how);
+            int word = noise.word(id);
+            if (scaled + GumbelNoise.noiseBound(word) > winning) {
+                double sum = scaled + GumbelNoise.noise(word);
+                if (sum > winning || (sum == winning && id < winner)) {
+                    winning = sum;
+                    winner = id;
+                }
+            }
+        }
+        return winner;
+    }
+
+    private List<TopLogprob> top(int row, SamplingParams how, double max, double logSum) {
+        int count = Math.min(how.topLogprobs().orElse(0), found.count(row));
+        List<TopLogprob> result = new ArrayList<>(count);
+        for (int rank = 0; rank < count; rank++) {
+            result.add(new TopLogprob(found.id(row, rank), (float) (found.logit(row, rank) - max - logSum)));
         }
         return result;
     }

@@ -46,7 +46,7 @@ final class LoopWorker {
         this.nanoClock = nanoClock;
         this.placeFreed = placeFreed;
         this.plan = new StepPlan(settings.sequences(), settings.rows());
-        this.sampler = new Sampler(model.vocabSize());
+        this.sampler = new Sampler(model.vocabSize(), settings.sequences());
     }
 
     /// Runs until told to stop; then ends what there is.
@@ -147,7 +147,8 @@ final class LoopWorker {
     private void step() {
         try {
             counters.stepBegins(plan.rows(), nanoClock.getAsLong());
-            scheduler.took(plan, model.step(plan));
+            addSampledRows();
+            scheduler.took(plan, model.step(plan, sampler));
         } catch (RuntimeException e) {
             log.error("a step of {} rows failed", plan.rows(), e);
             for (int i = 0; i < plan.count(); i++) {
@@ -169,6 +170,17 @@ final class LoopWorker {
         }
     }
 
+    private void addSampledRows() {
+        sampler.clear();
+        for (int i = 0; i < plan.count(); i++) {
+            if (plan.samples(i)) {
+                SequenceRequest request = plan.sequence(i).request();
+                int position = plan.sequence(i).generation().count();
+                sampler.add(request.sampling(), request.seed(), request.choiceIndex(), position);
+            }
+        }
+    }
+
     private void advance(int index) {
         Sequence sequence = plan.sequence(index);
         model.copyState(plan.lastRow(index), sequence.state());
@@ -177,13 +189,7 @@ final class LoopWorker {
         counters.promptTokensComputed.add(sequence.promptTokensComputed() - promptBefore);
         export(sequence);
         if (plan.samples(index)) {
-            SequenceRequest request = sequence.request();
-            Sampled token = sampler.sample(
-                    model.logits(plan.sampledIndex(index)),
-                    request.sampling(),
-                    request.seed(),
-                    request.choiceIndex(),
-                    sequence.generation().count());
+            Sampled token = sampler.draw(plan.sampledIndex(index));
             counters.generatedTokens.increment();
             sequence.append(token.id());
             sequence.sampledFirst(nanoClock.getAsLong());

@@ -1,7 +1,7 @@
 package io.millrace.engine.schedule;
 
 import io.millrace.engine.kv.PagePool;
-import java.lang.foreign.MemorySegment;
+import io.millrace.engine.sampling.Sampler;
 
 /// What the loop asks of a model: compute the rows of a step over the pages of a pool. Used by the loop
 /// thread alone.
@@ -17,17 +17,15 @@ interface StepModel extends AutoCloseable {
     PagePool pool();
 
     /// Computes all rows of the plan: their cached rows, multi-token-prediction rows and the boundary
-    /// state of every block they fill are in the pages afterwards.
+    /// state of every block they fill are in the pages afterwards. Then scans the logits of the plan's
+    /// sampled rows, which stay as they are until the next step.
     ///
+    /// @param sampler  the sampled rows, in order
     /// @return nanoseconds the computing took; waits for other loops' steps are not part of it
-    long step(StepPlan plan);
+    long step(StepPlan plan, Sampler sampler);
 
     /// Copies the post-final-norm state of a row of the last step.
     void copyState(int row, float[] state);
-
-    /// Logits of the plan's sampled rows, in order: the one numbered `index`, float32 `[vocabSize]`.
-    /// Valid until the next step.
-    MemorySegment logits(int index);
 
     @Override
     void close();

@@ -6,6 +6,7 @@ import io.millrace.engine.model.StepGate;
 import io.millrace.engine.model.StepInput;
 import io.millrace.engine.model.StepPriority;
 import io.millrace.engine.model.Transformer;
+import io.millrace.engine.sampling.Sampler;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
@@ -65,7 +66,7 @@ final class TransformerSteps implements StepModel {
     }
 
     @Override
-    public long step(StepPlan plan) {
+    public long step(StepPlan plan, Sampler sampler) {
         input.clear();
         int sampled = 0;
         for (int i = 0; i < plan.count(); i++) {
@@ -83,6 +84,7 @@ final class TransformerSteps implements StepModel {
             long startNanos = System.nanoTime();
             transformer.forward(input);
             transformer.logits(sampledRows, sampled, logits);
+            sampler.scan(model.kernels(), logits.asSlice(0, sampled * rowBytes));
             return System.nanoTime() - startNanos;
         }
     }
@@ -90,11 +92,6 @@ final class TransformerSteps implements StepModel {
     @Override
     public void copyState(int row, float[] state) {
         transformer.state(row, state);
-    }
-
-    @Override
-    public MemorySegment logits(int index) {
-        return logits.asSlice(index * rowBytes, rowBytes);
     }
 
     @Override

@@ -16,6 +16,8 @@ import io.millrace.kernels.RopeRows;
 import io.millrace.kernels.RowBatch;
 import io.millrace.kernels.Selection;
 import io.millrace.kernels.WeightSource;
+import io.millrace.kernels.sampling.SamplingBatch;
+import io.millrace.kernels.sampling.SamplingCandidates;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.stream.IntStream;
@@ -195,6 +197,11 @@ final class AttentionMass implements Kernels {
     @Override
     public void moeExperts(MoeWeights weights, MemorySegment x, int rows, MemorySegment y) {
         kernels.moeExperts(weights, x, rows, y);
+    }
+
+    @Override
+    public void sampleLogits(MemorySegment logits, SamplingBatch batch, SamplingCandidates found) {
+        kernels.sampleLogits(logits, batch, found);
     }
 
     @Override

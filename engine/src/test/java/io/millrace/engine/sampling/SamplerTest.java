@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -24,7 +25,7 @@ class SamplerTest {
 
     @Test
     void greedyTakesTheFirstLargest() {
-        Sampler sampler = new Sampler(5);
+        RowSampler sampler = new RowSampler(5);
         float[] logits = {0, 3, 1, 3, -1};
         assertThat(sampler.sample(logits, SamplingParams.GREEDY, 9, 0, 4).id()).isEqualTo(1);
         Sampled sampled = sampler.sample(logits, new SamplingParams(0, 0, 1, 0, OptionalInt.of(0)), 9, 0, 4);
@@ -48,7 +49,7 @@ class SamplerTest {
     void drawsFollowTheFilteredDistribution(float temperature, int topK, float topP, float minP) {
         SamplingParams params = new SamplingParams(temperature, topK, topP, minP, OptionalInt.empty());
         double[] expected = distribution(LOGITS, params);
-        Sampler sampler = new Sampler(LOGITS.length);
+        RowSampler sampler = new RowSampler(LOGITS.length);
         int draws = 40_000;
         int[] counts = new int[LOGITS.length];
         for (int position = 0; position < draws; position++) {
@@ -71,7 +72,7 @@ class SamplerTest {
     void drawsOfSeedsAndChoicesFollowTheDistributionToo() {
         SamplingParams params = params(1, 0, 1, 0);
         double[] expected = distribution(LOGITS, params);
-        Sampler sampler = new Sampler(LOGITS.length);
+        RowSampler sampler = new RowSampler(LOGITS.length);
         int[] counts = new int[LOGITS.length];
         for (int seed = 0; seed < 200; seed++) {
             for (int choice = 0; choice < 200; choice++) {
@@ -88,7 +89,7 @@ class SamplerTest {
 
     @Test
     void aDrawDependsOnItsAddressAndNotOnHistory() {
-        Sampler used = new Sampler(1000);
+        RowSampler used = new RowSampler(1000);
         SplittableRandom random = new SplittableRandom(3);
         List<Sampled> forward = new ArrayList<>();
         for (int position = 0; position < 50; position++) {
@@ -96,7 +97,7 @@ class SamplerTest {
         }
         for (int i = 0; i < 200; i++) {
             int position = random.nextInt(50);
-            Sampled again = (i % 2 == 0 ? new Sampler(1000) : used)
+            Sampled again = (i % 2 == 0 ? new RowSampler(1000) : used)
                     .sample(logits(1000, position), params(1, 50, 0.9f, 0), 77, 2, position);
             assertThat(again).isEqualTo(forward.get(position));
         }
@@ -106,7 +107,7 @@ class SamplerTest {
     @Test
     void skippingHopelessTokensChangesNothing() {
         int vocabSize = 3001;
-        Sampler sampler = new Sampler(vocabSize);
+        RowSampler sampler = new RowSampler(vocabSize);
         GumbelNoise noise = new GumbelNoise();
         for (int position = 0; position < 100; position++) {
             float[] logits = logits(vocabSize, position);
@@ -147,7 +148,7 @@ class SamplerTest {
 
     @Test
     void logprobsNobodyAskedForAreNotComputed() {
-        Sampler sampler = new Sampler(LOGITS.length);
+        RowSampler sampler = new RowSampler(LOGITS.length);
         for (SamplingParams params : List.of(SamplingParams.GREEDY, params(1, 2, 0.9f, 0))) {
             Sampled sampled = sampler.sample(LOGITS, params, 3, 0, 0);
             assertThat(sampled.logprob()).isNaN();
@@ -158,7 +159,7 @@ class SamplerTest {
     @Test
     void topLogprobsAreTheLargestOfTheRawLogits() {
         SplittableRandom random = new SplittableRandom(8);
-        Sampler sampler = new Sampler(300);
+        RowSampler sampler = new RowSampler(300);
         for (int round = 0; round < 50; round++) {
             float[] logits = new float[300];
             for (int i = 0; i < 300; i++) {
@@ -180,10 +181,10 @@ class SamplerTest {
                             .isCloseTo(logits[top.id()] - Math.log(sum), within(2e-6)));
             assertThat((double) sampled.logprob()).isCloseTo(logits[sampled.id()] - Math.log(sum), within(2e-6));
         }
-        Sampled few = new Sampler(3)
+        Sampled few = new RowSampler(3)
                 .sample(new float[] {1, 2, 3}, new SamplingParams(0, 0, 1, 0, OptionalInt.of(20)), 0, 0, 0);
         assertThat(few.top()).map(TopLogprob::id).containsExactly(2, 1, 0);
-        assertThat(new Sampler(3)
+        assertThat(new RowSampler(3)
                         .sample(new float[] {1, 2, 3}, new SamplingParams(0, 0, 1, 0, OptionalInt.of(0)), 0, 0, 0)
                         .top())
                 .isEmpty();
@@ -192,8 +193,8 @@ class SamplerTest {
     @Test
     void segmentsAndArraysGiveTheSame() {
         float[] logits = logits(123, 4);
-        MemorySegment segment = MemorySegment.ofArray(logits);
-        Sampler sampler = new Sampler(123);
+        MemorySegment segment = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_FLOAT, logits);
+        RowSampler sampler = new RowSampler(123);
         assertThat(sampler.sample(segment, params(1, 0, 0.9f, 0), 6, 0, 1))
                 .isEqualTo(sampler.sample(logits, params(1, 0, 0.9f, 0), 6, 0, 1));
         assertThat(segment.toArray(ValueLayout.JAVA_FLOAT)).isEqualTo(logits(123, 4));
@@ -201,7 +202,7 @@ class SamplerTest {
 
     @Test
     void brokenLogitsAreAnErrorAndNotAToken() {
-        Sampler sampler = new Sampler(3);
+        RowSampler sampler = new RowSampler(3);
         for (float bad : new float[] {Float.NaN, Float.POSITIVE_INFINITY}) {
             for (SamplingParams params : List.of(SamplingParams.GREEDY, params(1, 2, 0.9f, 0))) {
                 assertThatThrownBy(() -> sampler.sample(new float[] {0, bad, 1}, params, 0, 0, 0))
@@ -216,7 +217,7 @@ class SamplerTest {
         assertThatThrownBy(() -> sampler.sample(impossible, SamplingParams.GREEDY, 0, 0, 0))
                 .hasMessageContaining("every token is impossible");
         assertThatThrownBy(() -> sampler.sample(new float[2], SamplingParams.GREEDY, 0, 0, 0))
-                .hasMessage("logits: 2 (expected: 3)");
+                .hasMessage("logits: 8 bytes (expected: 12)");
     }
 
     @ParameterizedTest
@@ -253,7 +254,7 @@ class SamplerTest {
     }
 
     private static List<Integer> reachable(float[] logits, SamplingParams params) {
-        Sampler sampler = new Sampler(logits.length);
+        RowSampler sampler = new RowSampler(logits.length);
         return IntStream.range(0, 2000)
                 .mapToObj(position ->
                         sampler.sample(logits, params, 11, 0, position).id())

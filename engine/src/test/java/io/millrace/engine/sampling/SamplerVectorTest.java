@@ -28,7 +28,7 @@ class SamplerVectorTest {
                     vector.get("minP").floatValue(),
                     OptionalInt.empty());
             float[] logits = logits(vector.get("vocabSize").intValue());
-            Sampler sampler = new Sampler(logits.length);
+            RowSampler sampler = new RowSampler(logits.length);
             long seed = Long.parseUnsignedLong(vector.get("seed").stringValue());
             int choice = vector.get("choiceIndex").intValue();
             List<Integer> drawn = new ArrayList<>();
@@ -46,7 +46,7 @@ class SamplerVectorTest {
     @Test
     void aDrawAllocatesNothingThatGrowsWithTheVocabulary() {
         float[] logits = logits(50_000);
-        Sampler sampler = new Sampler(logits.length);
+        RowSampler sampler = new RowSampler(logits.length);
         SamplingParams params = new SamplingParams(1, 100, 0.9f, 0, OptionalInt.of(5));
         var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
         sampler.sample(logits, params, 1, 0, 0);

@@ -2,8 +2,12 @@ package io.millrace.engine.schedule;
 
 import io.millrace.engine.kv.KvLayout;
 import io.millrace.engine.kv.PagePool;
+import io.millrace.engine.sampling.Sampler;
+import io.millrace.kernels.Kernels;
 import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.PagedRows;
+import io.millrace.kernels.scalar.ScalarKernels;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -20,6 +24,7 @@ final class FakeSteps implements StepModel {
     private static final int HIDDEN = 4;
     private static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
+    private final Kernels kernels = new ScalarKernels();
     private final PagePool pool;
     private final PagedRows keys;
     private final PagedRows pairs;
@@ -102,7 +107,7 @@ final class FakeSteps implements StepModel {
     }
 
     @Override
-    public long step(StepPlan plan) {
+    public long step(StepPlan plan, Sampler sampler) {
         firstStep.countDown();
         try {
             held.await();
@@ -126,6 +131,11 @@ final class FakeSteps implements StepModel {
                 logits.add(logitsOf(before));
             }
         }
+        MemorySegment matrix = Arena.ofAuto().allocate((long) logits.size() * VOCAB * Float.BYTES, 64);
+        for (int i = 0; i < logits.size(); i++) {
+            MemorySegment.copy(logits.get(i), 0, matrix, FLOAT, (long) i * VOCAB * Float.BYTES, VOCAB);
+        }
+        sampler.scan(kernels, matrix);
         return cost.applyAsLong(plan);
     }
 
@@ -171,11 +181,6 @@ final class FakeSteps implements StepModel {
     @Override
     public void copyState(int row, float[] state) {
         System.arraycopy(states.get(row), 0, state, 0, HIDDEN);
-    }
-
-    @Override
-    public MemorySegment logits(int index) {
-        return MemorySegment.ofArray(logits.get(index));
     }
 
     @Override

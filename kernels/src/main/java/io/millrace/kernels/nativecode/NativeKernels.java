@@ -17,6 +17,8 @@ import io.millrace.kernels.RowBatch;
 import io.millrace.kernels.Selection;
 import io.millrace.kernels.WeightSource;
 import io.millrace.kernels.pool.KernelPool;
+import io.millrace.kernels.sampling.SamplingBatch;
+import io.millrace.kernels.sampling.SamplingCandidates;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
@@ -42,6 +44,7 @@ public final class NativeKernels implements Kernels {
     private final IndexerPhases indexer;
     private final AttentionPhases attention;
     private final ExpertPhases experts;
+    private final SamplingPhases sampling;
 
     private NativeKernels(NativeLibrary library, int threads) {
         level = library.level();
@@ -53,6 +56,7 @@ public final class NativeKernels implements Kernels {
         indexer = new IndexerPhases(library, buffers, pool);
         attention = new AttentionPhases(library, buffers, pool, linear, rowPhases);
         experts = new ExpertPhases(library, buffers, pool, linear, rowPhases);
+        sampling = new SamplingPhases(library, buffers, pool);
     }
 
     /// Why this provider cannot serve here; empty if it can.
@@ -245,6 +249,18 @@ public final class NativeKernels implements Kernels {
             Reference.reachabilityFence(weights);
             Reference.reachabilityFence(x);
             Reference.reachabilityFence(y);
+        }
+    }
+
+    @Override
+    public void sampleLogits(MemorySegment logits, SamplingBatch batch, SamplingCandidates found) {
+        OperatorArguments.sampling(logits, batch, found);
+        try {
+            if (batch.rows() > 0) {
+                sampling.run(logits.address(), batch, found);
+            }
+        } finally {
+            Reference.reachabilityFence(logits);
         }
     }
 

@@ -16,6 +16,8 @@ import io.millrace.kernels.RopeRows;
 import io.millrace.kernels.RowBatch;
 import io.millrace.kernels.Selection;
 import io.millrace.kernels.WeightSource;
+import io.millrace.kernels.sampling.SamplingBatch;
+import io.millrace.kernels.sampling.SamplingCandidates;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -147,6 +149,14 @@ public final class ScalarKernels implements Kernels {
         for (int row = 0; row < rows; row++) {
             float[] values = Elements.row(x, row, weights.gate().inFeatures());
             Elements.setRow(y, row, FeedForwardLoops.moe(weights, values));
+        }
+    }
+
+    @Override
+    public void sampleLogits(MemorySegment logits, SamplingBatch batch, SamplingCandidates found) {
+        OperatorArguments.sampling(logits, batch, found);
+        for (int row = 0; row < batch.rows(); row++) {
+            SamplingLoops.sample(Elements.row(logits, row, batch.vocabSize()), batch, row, found);
         }
     }
 

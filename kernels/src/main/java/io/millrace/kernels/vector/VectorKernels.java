@@ -20,6 +20,8 @@ import io.millrace.kernels.RowBatch;
 import io.millrace.kernels.Selection;
 import io.millrace.kernels.WeightSource;
 import io.millrace.kernels.pool.KernelPool;
+import io.millrace.kernels.sampling.SamplingBatch;
+import io.millrace.kernels.sampling.SamplingCandidates;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
@@ -51,6 +53,7 @@ public final class VectorKernels implements Kernels {
     private final AttentionRuns attention;
     private final FeedForward feedForward;
     private final ExpertRows experts;
+    private final SamplingRows sampling;
 
     /// @param threads  threads that compute, the caller's included
     public VectorKernels(int threads) {
@@ -62,6 +65,7 @@ public final class VectorKernels implements Kernels {
         attention = new AttentionRuns(pool, linear, scratch);
         feedForward = new FeedForward(pool, linear, scratch);
         experts = new ExpertRows(pool, linear, scratch);
+        sampling = new SamplingRows(pool, scratch);
     }
 
     /// Starts the threads; without it everything runs on the caller. Idempotent.
@@ -223,6 +227,18 @@ public final class VectorKernels implements Kernels {
             Reference.reachabilityFence(weights);
             Reference.reachabilityFence(x);
             Reference.reachabilityFence(y);
+        }
+    }
+
+    @Override
+    public void sampleLogits(MemorySegment logits, SamplingBatch batch, SamplingCandidates found) {
+        OperatorArguments.sampling(logits, batch, found);
+        try {
+            if (batch.rows() > 0) {
+                sampling.run(Lanes.address(logits), batch, found);
+            }
+        } finally {
+            Reference.reachabilityFence(logits);
         }
     }
 

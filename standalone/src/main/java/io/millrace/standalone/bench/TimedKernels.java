@@ -13,6 +13,8 @@ import io.millrace.kernels.RopeRows;
 import io.millrace.kernels.RowBatch;
 import io.millrace.kernels.Selection;
 import io.millrace.kernels.WeightSource;
+import io.millrace.kernels.sampling.SamplingBatch;
+import io.millrace.kernels.sampling.SamplingCandidates;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashMap;
@@ -181,6 +183,11 @@ final class TimedKernels implements Kernels {
         begin();
         kernels.moeExperts(weights, x, rows, y);
         end(experts);
+    }
+
+    @Override
+    public void sampleLogits(MemorySegment logits, SamplingBatch batch, SamplingCandidates found) {
+        kernels.sampleLogits(logits, batch, found);
     }
 
     @Override

@@ -1,4 +1,4 @@
-package io.millrace.engine.sampling;
+package io.millrace.kernels.sampling;
 
 /// Philox-4x32 with 10 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): a
 /// keyed bijection of 128-bit counters whose outputs pass as random. Millrace's counter words are, in
@@ -7,11 +7,12 @@ public final class Philox4x32 {
     /// Purpose word: the Gumbel noise of a token draw. Block `b` serves the token ids `4b..4b+3`.
     public static final int TOKEN_NOISE = 0;
 
-    private static final long MULTIPLIER_0 = 0xD2511F53L;
-    private static final long MULTIPLIER_1 = 0xCD9E8D57L;
-    private static final int WEYL_0 = 0x9E3779B9;
-    private static final int WEYL_1 = 0xBB67AE85;
-    private static final int ROUNDS = 10;
+    /// Constants of the rounds, as the authors give them.
+    public static final long MULTIPLIER_0 = 0xD2511F53L;
+    public static final long MULTIPLIER_1 = 0xCD9E8D57L;
+    public static final int WEYL_0 = 0x9E3779B9;
+    public static final int WEYL_1 = 0xBB67AE85;
+    public static final int ROUNDS = 10;
 
     private Philox4x32() {}
 

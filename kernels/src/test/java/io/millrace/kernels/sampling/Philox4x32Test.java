@@ -1,4 +1,4 @@
-package io.millrace.engine.sampling;
+package io.millrace.kernels.sampling;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

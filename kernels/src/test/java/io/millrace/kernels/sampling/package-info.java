@@ -1,0 +1,5 @@
+/// Tests of the operators over the vocabulary.
+@NullMarked
+package io.millrace.kernels.sampling;
+
+import org.jspecify.annotations.NullMarked;
