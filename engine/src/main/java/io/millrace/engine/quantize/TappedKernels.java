@@ -3,6 +3,7 @@ package io.millrace.engine.quantize;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import io.millrace.kernels.AttentionRows;
+import io.millrace.kernels.ForwardingKernels;
 import io.millrace.kernels.GatedMlpWeights;
 import io.millrace.kernels.IndexerProlog;
 import io.millrace.kernels.Kernels;
@@ -13,9 +14,6 @@ import io.millrace.kernels.PackedMatrix;
 import io.millrace.kernels.RopeRows;
 import io.millrace.kernels.RowBatch;
 import io.millrace.kernels.Selection;
-import io.millrace.kernels.WeightSource;
-import io.millrace.kernels.sampling.SamplingBatch;
-import io.millrace.kernels.sampling.SamplingCandidates;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.IdentityHashMap;
@@ -24,31 +22,15 @@ import org.jspecify.annotations.Nullable;
 /// Kernels that tell what every matrix of a model is given. Inputs that arise inside a fused operator
 /// are computed a second time, by the operators it is fused from. A layer is told by the order in which
 /// layers are first computed.
-final class TappedKernels implements Kernels {
-    private final Kernels kernels;
+final class TappedKernels extends ForwardingKernels {
     private final CollectedMoments moments;
     private final IdentityHashMap<MlaWeights, Integer> layers = new IdentityHashMap<>();
     private String layer = "";
     private @Nullable PackedMatrix output;
 
     TappedKernels(Kernels kernels, CollectedMoments moments) {
-        this.kernels = kernels;
+        super(kernels);
         this.moments = moments;
-    }
-
-    @Override
-    public String name() {
-        return kernels.name();
-    }
-
-    @Override
-    public String numericsId() {
-        return kernels.numericsId();
-    }
-
-    @Override
-    public PackedMatrix pack(WeightSource matrix, Arena arena) {
-        return kernels.pack(matrix, arena);
     }
 
     private void enter(MlaWeights weights) {
@@ -78,21 +60,6 @@ final class TappedKernels implements Kernels {
     }
 
     @Override
-    public void rmsNorm(MemorySegment x, MemorySegment gain, float eps, int rows, MemorySegment y) {
-        kernels.rmsNorm(x, gain, eps, rows, y);
-    }
-
-    @Override
-    public void hadamard(MemorySegment x, int block, MemorySegment scale, int rows, MemorySegment y) {
-        kernels.hadamard(x, block, scale, rows, y);
-    }
-
-    @Override
-    public void add(MemorySegment x, MemorySegment y, long elements) {
-        kernels.add(x, y, elements);
-    }
-
-    @Override
     public void mlaProlog(
             MlaWeights weights,
             MemorySegment x,
@@ -119,11 +86,6 @@ final class TappedKernels implements Kernels {
             moments.add(self + "kv_b_proj.weight", latent, rows, shape.kvLoraRank());
         }
         kernels.mlaProlog(weights, x, batch, rope, out, indexer);
-    }
-
-    @Override
-    public void lightningIndexer(IndexerProlog indexer, RowBatch batch, Selection selection) {
-        kernels.lightningIndexer(indexer, batch, selection);
     }
 
     @Override
@@ -197,15 +159,5 @@ final class TappedKernels implements Kernels {
                     (long) count * Float.BYTES);
         }
         return to;
-    }
-
-    @Override
-    public void sampleLogits(MemorySegment logits, SamplingBatch batch, SamplingCandidates found) {
-        kernels.sampleLogits(logits, batch, found);
-    }
-
-    @Override
-    public void close() {
-        kernels.close();
     }
 }

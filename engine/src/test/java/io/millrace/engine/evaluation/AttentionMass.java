@@ -3,22 +3,16 @@ package io.millrace.engine.evaluation;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import io.millrace.kernels.AttentionRows;
-import io.millrace.kernels.GatedMlpWeights;
+import io.millrace.kernels.ForwardingKernels;
 import io.millrace.kernels.IndexerProlog;
 import io.millrace.kernels.Kernels;
 import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.MlaForm;
 import io.millrace.kernels.MlaShape;
 import io.millrace.kernels.MlaWeights;
-import io.millrace.kernels.MoeWeights;
-import io.millrace.kernels.PackedMatrix;
 import io.millrace.kernels.RopeRows;
 import io.millrace.kernels.RowBatch;
 import io.millrace.kernels.Selection;
-import io.millrace.kernels.WeightSource;
-import io.millrace.kernels.sampling.SamplingBatch;
-import io.millrace.kernels.sampling.SamplingCandidates;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -27,8 +21,7 @@ import org.jspecify.annotations.Nullable;
 /// softmax over all visible keys falls on the selected ones: per row, layer and head. Absorbed form,
 /// float32 keys, every layer with an indexer of its own, one sequence at a time; whatever attention
 /// itself is computed over, the selection is the indexer's.
-final class AttentionMass implements Kernels {
-    private final Kernels kernels;
+final class AttentionMass extends ForwardingKernels {
     private @Nullable IndexerProlog prolog;
     private @Nullable Selection selection;
     private int firstCounted;
@@ -36,7 +29,7 @@ final class AttentionMass implements Kernels {
     private long measured;
 
     AttentionMass(Kernels kernels) {
-        this.kernels = kernels;
+        super(kernels);
     }
 
     /// Counts rows from this position on, if they see more than may be selected.
@@ -147,65 +140,5 @@ final class AttentionMass implements Kernels {
             }
         }
         return chosen / all;
-    }
-
-    @Override
-    public String name() {
-        return kernels.name();
-    }
-
-    @Override
-    public String numericsId() {
-        return kernels.numericsId();
-    }
-
-    @Override
-    public PackedMatrix pack(WeightSource matrix, Arena arena) {
-        return kernels.pack(matrix, arena);
-    }
-
-    @Override
-    public void linear(PackedMatrix weights, MemorySegment x, int rows, MemorySegment y) {
-        kernels.linear(weights, x, rows, y);
-    }
-
-    @Override
-    public void rmsNorm(MemorySegment x, MemorySegment gain, float eps, int rows, MemorySegment y) {
-        kernels.rmsNorm(x, gain, eps, rows, y);
-    }
-
-    @Override
-    public void hadamard(MemorySegment x, int block, MemorySegment scale, int rows, MemorySegment y) {
-        kernels.hadamard(x, block, scale, rows, y);
-    }
-
-    @Override
-    public void add(MemorySegment x, MemorySegment y, long elements) {
-        kernels.add(x, y, elements);
-    }
-
-    @Override
-    public void lightningIndexer(IndexerProlog indexer, RowBatch batch, Selection chosen) {
-        kernels.lightningIndexer(indexer, batch, chosen);
-    }
-
-    @Override
-    public void gatedMlp(GatedMlpWeights weights, MemorySegment x, int rows, MemorySegment y) {
-        kernels.gatedMlp(weights, x, rows, y);
-    }
-
-    @Override
-    public void moeExperts(MoeWeights weights, MemorySegment x, int rows, MemorySegment y) {
-        kernels.moeExperts(weights, x, rows, y);
-    }
-
-    @Override
-    public void sampleLogits(MemorySegment logits, SamplingBatch batch, SamplingCandidates found) {
-        kernels.sampleLogits(logits, batch, found);
-    }
-
-    @Override
-    public void close() {
-        kernels.close();
     }
 }

@@ -1,30 +1,24 @@
 package io.millrace.standalone.bench;
 
 import io.millrace.kernels.AttentionRows;
+import io.millrace.kernels.ForwardingKernels;
 import io.millrace.kernels.GatedMlpWeights;
 import io.millrace.kernels.IndexerProlog;
-import io.millrace.kernels.KernelCheck;
 import io.millrace.kernels.Kernels;
 import io.millrace.kernels.MlaWeights;
 import io.millrace.kernels.MoeWeights;
 import io.millrace.kernels.PackedMatrix;
-import io.millrace.kernels.QuantFormat;
 import io.millrace.kernels.RopeRows;
 import io.millrace.kernels.RowBatch;
 import io.millrace.kernels.Selection;
-import io.millrace.kernels.WeightSource;
-import io.millrace.kernels.sampling.SamplingBatch;
-import io.millrace.kernels.sampling.SamplingCandidates;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /// Adds up the time spent inside each operator of other kernels and, on demand, what the operators touch.
-final class TimedKernels implements Kernels {
+final class TimedKernels extends ForwardingKernels {
     static final String PROLOG = "mlaProlog";
     static final String INDEXER = "lightningIndexer";
     static final String ATTENTION = "sparseMlaAttention";
@@ -42,7 +36,6 @@ final class TimedKernels implements Kernels {
         }
     }
 
-    private final Kernels kernels;
     private final Stopwatch prolog = new Stopwatch(PROLOG);
     private final Stopwatch indexing = new Stopwatch(INDEXER);
     private final Stopwatch attention = new Stopwatch(ATTENTION);
@@ -55,7 +48,7 @@ final class TimedKernels implements Kernels {
     private long started;
 
     TimedKernels(Kernels kernels) {
-        this.kernels = kernels;
+        super(kernels);
     }
 
     /// Sets what counts the bytes that the next operators touch; null for nothing. Counting takes time of its own.
@@ -84,26 +77,6 @@ final class TimedKernels implements Kernels {
 
     private void end(Stopwatch watch) {
         watch.nanos += System.nanoTime() - started;
-    }
-
-    @Override
-    public String name() {
-        return kernels.name();
-    }
-
-    @Override
-    public String numericsId() {
-        return kernels.numericsId();
-    }
-
-    @Override
-    public List<KernelCheck> check(Set<QuantFormat> formats) {
-        return kernels.check(formats);
-    }
-
-    @Override
-    public PackedMatrix pack(WeightSource matrix, Arena arena) {
-        return kernels.pack(matrix, arena);
     }
 
     @Override
@@ -183,15 +156,5 @@ final class TimedKernels implements Kernels {
         begin();
         kernels.moeExperts(weights, x, rows, y);
         end(experts);
-    }
-
-    @Override
-    public void sampleLogits(MemorySegment logits, SamplingBatch batch, SamplingCandidates found) {
-        kernels.sampleLogits(logits, batch, found);
-    }
-
-    @Override
-    public void close() {
-        kernels.close();
     }
 }
