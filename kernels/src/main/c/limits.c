@@ -52,11 +52,16 @@ void FN(limit_int8)(int64_t address, int32_t chunk, int32_t worker) {
             ADD_W8(acc[i], w, x[i % ACTIVATIONS]);
         }
     }
-    ints sum = zero_ints();
+    // Sums of so many products wrap, so they are added up as unsigned numbers.
+    uint64_t sum = 0;
     UNROLL for (int i = 0; i < CHAINS; i++) {
-        sum = add_ints(sum, acc[i]);
+        uint32_t lanes[LANES];
+        memcpy(lanes, &acc[i], sizeof lanes);
+        for (int j = 0; j < LANES; j++) {
+            sum += lanes[j];
+        }
     }
-    call->result[chunk] = (uint64_t) sum_ints(sum);
+    call->result[chunk] = sum;
 }
 
 void FN(limit_float)(int64_t address, int32_t chunk, int32_t worker) {
