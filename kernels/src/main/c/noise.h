@@ -35,7 +35,7 @@ INLINE void philox(const noise_address *a, uint32_t block, uint32_t words[4]) {
 #if defined(__AVX512F__)
 #define WIDE(operation) _mm512_##operation
 typedef __m512i wide;
-INLINE wide wide_xor(wide a, wide b) { return _mm512_xor_si512(a, b); }
+INLINE wide wide_xor(wide a, wide b, wide c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
 INLINE wide wide_blocks(uint32_t block) {
     return _mm512_add_epi64(_mm512_set1_epi64(block), _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0));
 }
@@ -43,7 +43,7 @@ INLINE wide wide_pair(wide a, wide b) { return _mm512_mask_blend_epi32(0xAAAA, a
 #elif defined(__AVX2__)
 #define WIDE(operation) _mm256_##operation
 typedef __m256i wide;
-INLINE wide wide_xor(wide a, wide b) { return _mm256_xor_si256(a, b); }
+INLINE wide wide_xor(wide a, wide b, wide c) { return _mm256_xor_si256(_mm256_xor_si256(a, b), c); }
 INLINE wide wide_blocks(uint32_t block) {
     return _mm256_add_epi64(_mm256_set1_epi64x(block), _mm256_set_epi64x(3, 1, 2, 0));
 }
@@ -60,8 +60,8 @@ INLINE void philox_wide(const noise_address *a, uint32_t block, wide *first, wid
     uint32_t k0 = a->key0, k1 = a->key1;
     for (int round = 0; round < PHILOX_ROUNDS; round++) {
         wide p0 = WIDE(mul_epu32)(w0, m0), p1 = WIDE(mul_epu32)(w2, m1);
-        w0 = wide_xor(wide_xor(WIDE(srli_epi64)(p1, 32), w1), WIDE(set1_epi64)(k0));
-        w2 = wide_xor(wide_xor(WIDE(srli_epi64)(p0, 32), w3), WIDE(set1_epi64)(k1));
+        w0 = wide_xor(WIDE(srli_epi64)(p1, 32), w1, WIDE(set1_epi64)(k0));
+        w2 = wide_xor(WIDE(srli_epi64)(p0, 32), w3, WIDE(set1_epi64)(k1));
         w1 = p1;
         w3 = p0;
         k0 += PHILOX_WEYL0;

@@ -234,15 +234,14 @@ static void find_contenders(const sampling_call *call, int64_t row, int64_t slic
             continue;
         }
         const float *block = block_of(x + from, end - from, spare);
-        for (int64_t t = 0; t < SAMPLE_BLOCK; t += WORDS) {
-            ints words[WORDS / LANES];
-            philox_lanes(&address, (uint32_t) (from + t) / 4, words);
-            for (int v = 0; v < WORDS / LANES; v++) {
-                floats scaled = scale(load(block + t + v * LANES), all(max), temperature);
-                uint32_t mask = lanes_above(add(scaled, upper_noise(words[v])), all(list->floor));
-                if (mask) {
-                    contend(list, mask, scaled, words[v], from + t + v * LANES);
-                }
+        ints words[BLOCK_VECTORS];
+        philox_lanes(&address, (uint32_t) from / 4, words);
+        philox_lanes(&address, (uint32_t) (from + WORDS) / 4, words + WORDS / LANES);
+        for (int v = 0; v < BLOCK_VECTORS; v++) {
+            floats scaled = scale(load(block + v * LANES), all(max), temperature);
+            uint32_t mask = lanes_above(add(scaled, upper_noise(words[v])), all(list->floor));
+            if (mask) {
+                contend(list, mask, scaled, words[v], from + v * LANES);
             }
         }
     }

@@ -121,7 +121,12 @@ final class WholeRow {
         double winning = Double.NEGATIVE_INFINITY;
         for (int i = 0; i < kept; i++) {
             int id = heap.drawn(i);
-            double sum = (logits[id] - max) / temperature + GumbelNoise.noise(noise.word(id));
+            double scaled = (logits[id] - max) / temperature;
+            int word = noise.word(id);
+            if (scaled + GumbelNoise.noiseBound(word) <= winning) {
+                continue;
+            }
+            double sum = scaled + GumbelNoise.noise(word);
             if (sum > winning || (sum == winning && id < winner)) {
                 winning = sum;
                 winner = id;
