@@ -3,23 +3,26 @@ package io.millrace.engine.sampling;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 
 /// Draws that look at every token of a row: for the few rows whose filters reach beyond the listed
 /// candidates. What is drawn is what the candidates would give if they were more.
 ///
-/// It holds scratch memory of 8 bytes per vocabulary entry.
+/// It holds scratch memory of 12 bytes per vocabulary entry.
 final class WholeRow {
     private static final ValueLayout.OfFloat FLOAT =
             ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     private final float[] logits;
-    private final CandidateHeap heap;
+    /// Tokens that the filters so far leave: once sorted, by logit descending, then id ascending.
+    private final long[] ranked;
+
     private final GumbelNoise noise;
 
     /// @param noise  of the draw, shared with the caller
     WholeRow(int vocabSize, GumbelNoise noise) {
         this.logits = new float[vocabSize];
-        this.heap = new CandidateHeap(vocabSize);
+        this.ranked = new long[vocabSize];
         this.noise = noise;
     }
 
@@ -61,15 +64,20 @@ final class WholeRow {
     int drawFiltered(int best, SamplingParams params, double floor, double total) {
         double max = logits[best];
         double temperature = params.temperature();
-        heap.reset(logits);
+        int passing = 0;
         for (int i = 0; i < logits.length; i++) {
             if (logits[i] > Float.NEGATIVE_INFINITY && (logits[i] - max) / temperature >= floor) {
-                heap.append(i);
+                ranked[passing++] = (long) ~ordered(logits[i]) << 32 | i;
             }
         }
-        double mass = Double.isNaN(total) && params.topP() < 1 ? total(max, temperature, floor) : total;
-        heap.build();
-        return drawFrom(keep(max, params, mass), max, temperature);
+        Arrays.sort(ranked, 0, passing);
+        return drawFrom(keep(passing, max, params, floor, total), max, temperature);
+    }
+
+    /// An integer of the order of the floats, both zeros equal.
+    private static int ordered(float x) {
+        int bits = Float.floatToRawIntBits(x + 0f);
+        return bits < 0 ? bits ^ 0x7fffffff : bits;
     }
 
     private double total(double max, double temperature, double floor) {
@@ -81,46 +89,41 @@ final class WholeRow {
         return total;
     }
 
-    /// Draws the tokens that top-k and top-p keep from the heap, and returns their number.
-    private int keep(double max, SamplingParams params, double massOfAll) {
-        double temperature = params.temperature();
-        double total = massOfAll;
-        int most = heap.size();
-        boolean byK = params.topK() > 0 && params.topK() < most;
-        if (byK) {
-            most = params.topK();
-            total = 0;
-            for (int i = 0; i < most; i++) {
-                total += StableExp.exp((logits[heap.draw()] - max) / temperature);
-            }
-        }
+    /// How many of the first tokens top-k and top-p keep.
+    private int keep(int passing, double max, SamplingParams params, double floor, double massOfAll) {
+        boolean byK = params.topK() > 0 && params.topK() < passing;
+        int most = byK ? params.topK() : passing;
         if (params.topP() == 1) {
-            return byK ? most : drawOut();
+            return most;
+        }
+        double temperature = params.temperature();
+        double total;
+        if (byK) {
+            total = 0;
+            for (int rank = 0; rank < most; rank++) {
+                total += mass(rank, max, temperature);
+            }
+        } else {
+            total = Double.isNaN(massOfAll) ? total(max, temperature, floor) : massOfAll;
         }
         double wanted = params.topP() * total;
         double mass = 0;
         int kept = 0;
         while (kept < most && (mass < wanted || kept == 0)) {
-            int id = byK ? heap.drawn(kept) : heap.draw();
-            mass += StableExp.exp((logits[id] - max) / temperature);
-            kept++;
+            mass += mass(kept++, max, temperature);
         }
         return kept;
     }
 
-    private int drawOut() {
-        int count = heap.size();
-        while (heap.size() > 0) {
-            heap.draw();
-        }
-        return count;
+    private double mass(int rank, double max, double temperature) {
+        return StableExp.exp((logits[(int) ranked[rank]] - max) / temperature);
     }
 
     private int drawFrom(int kept, double max, double temperature) {
-        int winner = heap.drawn(0);
+        int winner = (int) ranked[0];
         double winning = Double.NEGATIVE_INFINITY;
         for (int i = 0; i < kept; i++) {
-            int id = heap.drawn(i);
+            int id = (int) ranked[i];
             double scaled = (logits[id] - max) / temperature;
             int word = noise.word(id);
             if (scaled + GumbelNoise.noiseBound(word) <= winning) {
