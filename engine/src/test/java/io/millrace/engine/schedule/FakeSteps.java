@@ -6,7 +6,7 @@ import io.millrace.engine.sampling.Sampler;
 import io.millrace.kernels.Kernels;
 import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.PagedRows;
-import io.millrace.kernels.scalar.ScalarKernels;
+import io.millrace.kernels.provider.KernelProviders;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -24,7 +24,8 @@ final class FakeSteps implements StepModel {
     private static final int HIDDEN = 4;
     private static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
-    private final Kernels kernels = new ScalarKernels();
+    /// Not the scalar ones: after their loops the compiler leaves vectors boxed for the other tests of the JVM.
+    private final Kernels kernels = KernelProviders.select("auto", 1).kernels();
     private final PagePool pool;
     private final PagedRows keys;
     private final PagedRows pairs;
@@ -186,6 +187,7 @@ final class FakeSteps implements StepModel {
     @Override
     public void close() {
         closed = true;
+        kernels.close();
         pool.close();
     }
 }
