@@ -55,7 +55,7 @@ class DecodeConfiguration {
     EngineLoop engineLoop(LoadedModel model, DecodeSettings settings, MeterRegistry meters) {
         EngineLoop loop = new EngineLoop(model, settings.loop(), EngineRole.DECODE);
         EngineMeters.bind(loop, meters);
-        EngineMeters.kernels(model.kernelChecks(), meters);
+        EngineMeters.kernels(model.kernels().description(), model.kernelChecks(), meters);
         return loop;
     }
 
@@ -128,7 +128,7 @@ class DecodeConfiguration {
                 served.instance(),
                 served.name(),
                 HexFormat.of().formatHex(served.model().weightsDigest(), 0, 8),
-                served.model().kernels().name(),
+                served.model().kernels().description(),
                 loop.poolTokens(),
                 loop.contextTokens());
     }

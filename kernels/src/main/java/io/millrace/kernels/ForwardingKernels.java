@@ -24,6 +24,11 @@ public abstract class ForwardingKernels implements Kernels {
     }
 
     @Override
+    public String description() {
+        return kernels.description();
+    }
+
+    @Override
     public String numericsId() {
         return kernels.numericsId();
     }

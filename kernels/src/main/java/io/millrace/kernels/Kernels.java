@@ -22,6 +22,12 @@ public interface Kernels extends AutoCloseable {
     /// Name of the provider, as in `millrace.kernels.provider`.
     String name();
 
+    /// The name and, for providers that have several, the instruction set that computes, e.g. `native
+    /// (avx512)`.
+    default String description() {
+        return name();
+    }
+
     /// Identifies the rounding behaviour: two instances with the same id compute the same bytes.
     String numericsId();
 

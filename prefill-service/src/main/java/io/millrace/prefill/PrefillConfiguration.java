@@ -53,7 +53,7 @@ class PrefillConfiguration {
     EngineLoop engineLoop(LoadedModel model, PrefillSettings settings, MeterRegistry meters) {
         EngineLoop loop = new EngineLoop(model, settings.loop(), EngineRole.PREFILL);
         EngineMeters.bind(loop, meters);
-        EngineMeters.kernels(model.kernelChecks(), meters);
+        EngineMeters.kernels(model.kernels().description(), model.kernelChecks(), meters);
         return loop;
     }
 
@@ -112,7 +112,7 @@ class PrefillConfiguration {
                 served.instance(),
                 served.name(),
                 HexFormat.of().formatHex(served.model().weightsDigest(), 0, 8),
-                served.model().kernels().name(),
+                served.model().kernels().description(),
                 loop.poolTokens(),
                 loop.contextTokens());
     }

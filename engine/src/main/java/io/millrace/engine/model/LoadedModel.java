@@ -125,7 +125,7 @@ public final class LoadedModel implements AutoCloseable {
     static Kernels open(KernelSettings settings) {
         SelectedKernels selected =
                 KernelProviders.select(settings.suitableProvider(), threads(settings), settings.isaLevel());
-        LOG.info("kernels {}{}", selected.kernels().name(), selected.declinedText());
+        LOG.info("kernels {}{}", selected.kernels().description(), selected.declinedText());
         return selected.kernels();
     }
 

@@ -94,6 +94,11 @@ public final class NativeKernels implements Kernels {
     }
 
     @Override
+    public String description() {
+        return name() + " (" + level.id() + ")";
+    }
+
+    @Override
     public String numericsId() {
         return "native-v1";
     }

@@ -7,6 +7,7 @@ import io.millrace.kernels.vector.VectorKernels;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /// Chooses kernels by name.
 public final class KernelProviders {
@@ -24,21 +25,33 @@ public final class KernelProviders {
         return select(provider, threads, Optional.empty());
     }
 
-    /// Opens the kernels of a provider.
+    /// Opens the kernels of a provider. `auto` tries `native`, `vector` and `scalar` in this order; native
+    /// code that uses no vector instructions comes after `vector`, unless an instruction set is named.
     ///
     /// @param provider  `auto` (the fastest that is available), `scalar`, `vector`, `native` or `ascend`
     /// @param threads   threads that compute, the caller's included
     /// @param isa       the instruction set of the native provider; empty for the best of this processor
     /// @throws IllegalArgumentException if the provider is unknown or unavailable, with the reason
     public static SelectedKernels select(String provider, int threads, Optional<IsaLevel> isa) {
+        return select(provider, threads, isa, NativeKernels::levels);
+    }
+
+    /// The same.
+    ///
+    /// @param levels  the native instruction sets of this processor, slowest first; asked only where there
+    ///                is a native library
+    static SelectedKernels select(
+            String provider, int threads, Optional<IsaLevel> isa, Supplier<List<IsaLevel>> levels) {
         if (threads < 1) {
             throw new IllegalArgumentException("kernel threads: " + threads + " (expected: at least 1)");
         }
         Optional<String> vectorDeclines =
                 vectorDeclines(ModuleLayer.boot().findModule(VECTOR_MODULE).isPresent());
         List<SelectedKernels.Declined> declined = new ArrayList<>();
-        declined.add(new SelectedKernels.Declined("ascend", NOT_BUILT));
         Optional<String> nativeDeclines = NativeKernels.declines();
+        if (provider.equals("auto") && nativeDeclines.isEmpty() && isa.isEmpty() && vectorDeclines.isEmpty()) {
+            nativeDeclines = tooSlow(levels.get());
+        }
         nativeDeclines.ifPresent(reason -> declined.add(new SelectedKernels.Declined("native", reason)));
         vectorDeclines.ifPresent(reason -> declined.add(new SelectedKernels.Declined("vector", reason)));
         return switch (provider) {
@@ -66,6 +79,13 @@ public final class KernelProviders {
                 throw new IllegalArgumentException(
                         "kernel provider: " + provider + " (expected: auto, scalar, vector, native or ascend)");
         };
+    }
+
+    /// Why native kernels would be slower than those of the vector provider; empty if they are not.
+    private static Optional<String> tooSlow(List<IsaLevel> levels) {
+        return levels.getLast() == IsaLevel.PORTABLE
+                ? Optional.of("only portable code for this processor")
+                : Optional.empty();
     }
 
     /// Why the vector provider cannot serve.

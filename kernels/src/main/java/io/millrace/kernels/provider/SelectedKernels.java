@@ -7,13 +7,13 @@ import java.util.stream.Collectors;
 /// The outcome of a provider selection.
 ///
 /// @param kernels   the chosen provider's kernels; the caller closes them
-/// @param declined  the providers that were tried before or named by nobody, with the reason each declined
+/// @param declined  the providers of this build that were passed over, with the reason each declined
 public record SelectedKernels(Kernels kernels, List<Declined> declined) {
     public SelectedKernels {
         declined = List.copyOf(declined);
     }
 
-    /// `; native declined: not part of this build`, and so on for each that declined.
+    /// `; native declined: only portable code for this processor`, and so on for each that declined.
     public String declinedText() {
         return declined.stream()
                 .map(other -> "; " + other.provider() + " declined: " + other.reason())

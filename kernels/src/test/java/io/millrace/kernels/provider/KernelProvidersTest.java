@@ -11,6 +11,10 @@ import io.millrace.kernels.MlaForm;
 import io.millrace.kernels.QuantFormat;
 import io.millrace.kernels.SeededRandom;
 import io.millrace.kernels.StepCase;
+import io.millrace.kernels.nativecode.IsaLevel;
+import io.millrace.kernels.nativecode.NativeKernels;
+import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -22,10 +26,40 @@ class KernelProvidersTest {
         try (var kernels = selected.kernels()) {
             assertThat(kernels.name()).isEqualTo("native");
             assertThat(kernels.numericsId()).isEqualTo("native-v1");
-            assertThat(selected.declinedText()).isEqualTo("; ascend declined: not part of this build");
+            assertThat(selected.declinedText()).isEmpty();
+            assertThat(kernels.description())
+                    .isEqualTo("native (" + NativeKernels.levels().getLast().id() + ")");
         }
         try (var kernels = KernelProviders.select("vector", 1).kernels()) {
             assertThat(kernels.numericsId()).matches("vector-\\d+-v1");
+        }
+    }
+
+    @Test
+    void autoTakesVectorWhereNativeCodeIsOnlyPortable() {
+        List<IsaLevel> portable = List.of(IsaLevel.PORTABLE);
+        SelectedKernels selected = KernelProviders.select("auto", 1, Optional.empty(), () -> portable);
+        try (var kernels = selected.kernels()) {
+            assertThat(kernels.name()).isEqualTo("vector");
+            assertThat(selected.declinedText()).isEqualTo("; native declined: only portable code for this processor");
+        }
+        List<IsaLevel> avx2 = List.of(IsaLevel.PORTABLE, IsaLevel.AVX2);
+        try (var kernels =
+                KernelProviders.select("auto", 1, Optional.empty(), () -> avx2).kernels()) {
+            assertThat(kernels.name()).isEqualTo("native");
+        }
+        try (var kernels = KernelProviders.select("native", 1, Optional.empty(), () -> portable)
+                .kernels()) {
+            assertThat(kernels.name()).isEqualTo("native");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"native", "auto"})
+    void portableCodeThatIsNamedRuns(String provider) {
+        try (var kernels = KernelProviders.select(provider, 1, Optional.of(IsaLevel.PORTABLE))
+                .kernels()) {
+            assertThat(kernels.description()).isEqualTo("native (portable)");
         }
     }
 

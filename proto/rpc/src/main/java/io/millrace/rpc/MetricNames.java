@@ -29,6 +29,8 @@ public final class MetricNames {
     /// Tokens computed again after a preemption.
     public static final String TOKENS_RECOMPUTED = "millrace_tokens_recomputed";
 
+    /// Always 1; tag `kernels` names provider and instruction set.
+    public static final String KERNEL_PROVIDER = "millrace_kernel_provider";
     /// Speed of a kernel in the self-check at start, over its floor: below 1 is slow. Tag `kernel`.
     public static final String KERNEL_SELF_CHECK = "millrace_kernel_selfcheck";
 

@@ -59,7 +59,7 @@ public final class VerifyCommand implements Callable<Integer> {
         try (GoldenFile file = GoldenFile.open(goldenFile());
                 LoadedModel loaded = load()) {
             GoldenResult result = GoldenCheck.run(loaded, file);
-            print(loaded.kernels().name(), result);
+            print(loaded.kernels().description(), result);
             return result.withinTolerance() ? ExitCode.OK : ExitCode.FAILED;
         }
     }

@@ -97,7 +97,7 @@ public final class Doctor {
     private Finding kernels(String provider) {
         try {
             SelectedKernels selected = KernelProviders.select(provider, surroundings.processors());
-            String chosen = selected.kernels().name();
+            String chosen = selected.kernels().description();
             List<KernelCheck> checks = selected.kernels().check(EnumSet.allOf(QuantFormat.class));
             selected.kernels().close();
             return speed("Provider " + chosen + selected.declinedText(), checks);

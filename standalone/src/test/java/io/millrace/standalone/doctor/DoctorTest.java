@@ -3,6 +3,7 @@ package io.millrace.standalone.doctor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.millrace.kernels.KernelCheck;
+import io.millrace.kernels.nativecode.NativeKernels;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -48,6 +49,10 @@ class DoctorTest {
             assertThat(finding.ok()).as(finding.line()).isTrue();
             assertThat(finding.line()).startsWith("ok ").endsWith(".").doesNotContain("\n");
         });
+        assertThat(findings.get(SUBJECTS.indexOf("kernels")).line())
+                .startsWith("ok    kernels    Provider native ("
+                        + NativeKernels.levels().getLast().id() + ")")
+                .doesNotContain("ascend");
     }
 
     @Test

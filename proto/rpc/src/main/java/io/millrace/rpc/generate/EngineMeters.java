@@ -24,8 +24,14 @@ public final class EngineMeters {
         counter(MetricNames.TOKENS_RECOMPUTED, EngineStats::tokensRecomputed, loop, meters);
     }
 
-    /// Shows how far above its floor each kernel was when the model was loaded: below 1 is slow.
-    public static void kernels(List<KernelCheck> checks, MeterRegistry meters) {
+    /// Names the kernels and shows how far above its floor each was when the model was loaded: below 1 is
+    /// slow.
+    ///
+    /// @param description  provider and instruction set
+    public static void kernels(String description, List<KernelCheck> checks, MeterRegistry meters) {
+        Gauge.builder(MetricNames.KERNEL_PROVIDER, () -> 1)
+                .tag("kernels", description)
+                .register(meters);
         for (KernelCheck check : checks) {
             Gauge.builder(MetricNames.KERNEL_SELF_CHECK, check, KernelCheck::margin)
                     .tag("kernel", check.kernel())
