@@ -3,11 +3,17 @@ package io.millrace.standalone;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.millrace.engine.profile.WeightProfile;
+import io.millrace.engine.quantize.ModelQuantizer;
+import io.millrace.engine.quantize.QuantizeProgress;
+import io.millrace.engine.quantize.QuantizeSettings;
 import io.millrace.kernels.nativecode.NativeKernels;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -126,6 +132,91 @@ class BenchCommandTest {
     }
 
     @Test
+    void aQuantisedCheckpointIsTakenAsItIs() {
+        Path quantised = quantised("w4a8");
+        assertThat(benched(quantised)).anyMatch(line -> line.startsWith("decode         1        0  w4a8 "));
+        assertThat(benched(quantised, "--profile", "checkpoint,w4a8"))
+                .filteredOn(line -> line.startsWith("decode "))
+                .hasSize(2)
+                .allMatch(line -> line.startsWith("decode         1        0  w4a8 "));
+        refused(
+                "--profile: w8a8 (expected: checkpoint or w4a8, as " + quantised + " stores its weights)",
+                "--model",
+                quantised.toString(),
+                "--profile",
+                "w4a8,w8a8");
+        Path int8 = quantised("w8a8");
+        assertThat(benched(int8)).anyMatch(line -> line.startsWith("decode         1        0  w8a8 "));
+        refused("--profile: bf16 (expected: checkpoint or w8a8, ", "--model", int8.toString(), "--profile", "bf16");
+    }
+
+    @Test
+    void aPackedFolderIsTakenAsItIs() {
+        Path packed = folder.resolve("packed");
+        CommandRun made = CommandRun.of(
+                "",
+                "synthesize",
+                "--config",
+                MINI.resolve("config.json").toString(),
+                "--out",
+                packed.toString(),
+                "--profile",
+                "w4a8",
+                "--tokenizer",
+                MINI.toString());
+        assertThat(made.exitCode()).as(made.errors()).isZero();
+        assertThat(benched(packed)).anyMatch(line -> line.startsWith("decode         1        0  w4a8 "));
+        refused(
+                "--profile: w8a8 (expected: checkpoint or w4a8, as " + packed + " stores its weights)",
+                "--model",
+                packed.toString(),
+                "--profile",
+                "w4a8,w8a8");
+    }
+
+    @Test
+    void floatsAreRoundedToInt8UnlessTheyAreToBeTakenAsTheyAre() {
+        assertThat(benched(MINI)).anyMatch(line -> line.startsWith("decode         1        0  w8a8 "));
+        assertThat(benched(MINI, "--profile", "checkpoint"))
+                .anyMatch(line -> line.startsWith("decode         1        0  checkpoint "));
+    }
+
+    @Test
+    void randomWeightsHaveNoCheckpoint() {
+        refused(
+                "--profile: \"checkpoint\" (expected: bf16, w8a8, w4a8; random weights have no other)",
+                "--synthetic",
+                MINI.resolve("config.json").toString(),
+                "--profile",
+                "checkpoint");
+    }
+
+    private Path quantised(String profile) {
+        Path made = folder.resolve("quantised-" + profile);
+        try {
+            new ModelQuantizer(
+                            MINI,
+                            made,
+                            QuantizeSettings.of(WeightProfile.of(profile)).withoutSearch(),
+                            QuantizeProgress.SILENT)
+                    .run(List.of(), List.of());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return made;
+    }
+
+    // One decoded token.
+    private static List<String> benched(Path model, String... options) {
+        List<String> args = new ArrayList<>(List.of("bench", "--model", model.toString()));
+        args.addAll(List.of("--prefill", "", "--decode", "1", "--repeats", "1"));
+        args.addAll(List.of(options));
+        CommandRun run = CommandRun.of("", args.toArray(String[]::new));
+        assertThat(run.exitCode()).as(run.errors()).isZero();
+        return run.answers();
+    }
+
+    @Test
     void aProgramThatIsNamedAndFailsIsTold() throws IOException {
         Path fails = Files.writeString(folder.resolve("fails"), "#!/bin/sh\nexit 3\n");
         assertThat(fails.toFile().setExecutable(true)).isTrue();
@@ -156,7 +247,8 @@ class BenchCommandTest {
         usage("--depth: none (expected: at least one, e.g. 0)", "--depth", "");
         usage("--threads: 0 (expected: at least 1)", "--threads", "0");
         usage("--dsa: \"sparse\" (expected: auto or dense)", "--dsa", "sparse");
-        usage("--profile: [checkpoint] (expected: at least one of bf16, w8a8, w4a8)", "--profile", "checkpoint");
+        usage("--profile: \"w8a9\" (expected: checkpoint, bf16, w8a8, w4a8)", "--profile", "w8a9");
+        usage("--profile: \"\" (expected: checkpoint, bf16, w8a8, w4a8)", "--profile", "");
         usage("--chunk: 0 (expected: 1..8192)", "--chunk", "0");
         usage("--repeats: 0 (expected: 1..1000)", "--repeats", "0");
         usage("nothing to measure", "--prefill", "", "--decode", "0");
@@ -174,12 +266,20 @@ class BenchCommandTest {
     }
 
     private static void usage(String sentence, String... options) {
-        String[] args = new String[options.length + 3];
-        args[0] = "bench";
-        args[1] = "--model";
-        args[2] = MINI.toString();
-        System.arraycopy(options, 0, args, 3, options.length);
-        CommandRun run = CommandRun.of("", args);
+        List<String> args = new ArrayList<>(List.of("--model", MINI.toString()));
+        args.addAll(List.of(options));
+        refused(sentence, args.toArray(String[]::new));
+    }
+
+    private static void refused(String sentence, String... options) {
+        refused(Map.of(), sentence, options);
+    }
+
+    private static void refused(Map<String, String> environment, String sentence, String... options) {
+        List<String> args = new ArrayList<>(List.of("bench"));
+        args.addAll(List.of(options));
+        CommandRun run = CommandRun.of(new byte[0], environment, args.toArray(String[]::new));
+        assertThat(run.answers()).isEmpty();
         assertThat(run.exitCode()).as(run.errors()).isEqualTo(2);
         assertThat(run.errors()).contains(sentence).hasLineCount(1);
     }

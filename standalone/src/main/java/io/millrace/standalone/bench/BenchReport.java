@@ -13,7 +13,7 @@ import java.util.OptionalDouble;
 /// @param rows    the figures
 public record BenchReport(Optional<MachineLimits> limits, List<BenchRow> rows) {
     private static final int PERCENT = 100;
-    private static final String LINE = "%-9s %6s %8s  %-6s %-14s %-6s %10s  %-21s %10s %6s";
+    private static final String LINE = "%-9s %6s %8s  %-10s %-14s %-6s %10s  %-21s %10s %6s";
 
     public BenchReport {
         rows = List.copyOf(rows);

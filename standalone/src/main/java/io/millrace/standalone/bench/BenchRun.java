@@ -76,7 +76,8 @@ public final class BenchRun {
                 notes.accept(
                         "the " + settings.deepest() + " tokens of the greatest depth are random keys, not computed");
             }
-            ModelCost cost = new ModelCost(model.config(), profile, settings.kv(), dense, model.tensorBytes());
+            WeightProfile computed = StoredFormats.of(folder).computed(profile);
+            ModelCost cost = new ModelCost(model.config(), computed, settings.kv(), dense, model.tensorBytes());
             for (BenchWork work : settings.works()) {
                 measure(bench, model.kernels().name(), cost, work);
             }

@@ -10,6 +10,7 @@ import io.millrace.standalone.bench.BenchReport;
 import io.millrace.standalone.bench.BenchRun;
 import io.millrace.standalone.bench.BenchSettings;
 import io.millrace.standalone.bench.PeerBench;
+import io.millrace.standalone.bench.StoredFormats;
 import io.millrace.standalone.suite.ModelFolder;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -17,6 +18,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -53,11 +55,10 @@ public final class BenchCommand implements Callable<Integer> {
             names = "--profile",
             paramLabel = "NAMES",
             split = ",",
-            defaultValue = "w8a8",
-            converter = FormatOptions.Profiles.class,
-            description = "Number formats of the weights, one model after the other: bf16, w8a8, w4a8"
-                    + " (default: ${DEFAULT-VALUE}).")
-    private List<WeightProfile> profiles = new ArrayList<>();
+            description = "Number formats of the weights, one model after the other: checkpoint (as the folder stores"
+                    + " them; not with --synthetic), bf16, w8a8 or w4a8 (default: checkpoint for a folder that is"
+                    + " quantised or packed already, else w8a8).")
+    private List<String> profiles = new ArrayList<>();
 
     @Option(
             names = "--prefill",
@@ -152,10 +153,10 @@ public final class BenchCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        BenchSettings settings = settings();
         if (synthetic != null && model.isGiven()) {
             throw new IllegalArgumentException("--synthetic: " + synthetic + " beside --model (expected: one of them)");
         }
+        BenchSettings settings = settings();
         requireFolder("--json", json);
         requireFolder("--svg", svg);
         BenchReport report;
@@ -176,7 +177,6 @@ public final class BenchCommand implements Callable<Integer> {
     }
 
     private BenchReport ofModel(BenchRun run) throws IOException {
-        ModelFolder.require(model.directory());
         return run.run(profile -> model.directory());
     }
 
@@ -237,7 +237,7 @@ public final class BenchCommand implements Callable<Integer> {
                     });
         }
         return new BenchSettings(
-                profiles,
+                profiles(),
                 dense,
                 numbers("--prefill", prefill),
                 decode,
@@ -247,6 +247,27 @@ public final class BenchCommand implements Callable<Integer> {
                 chunk,
                 repeats,
                 new KernelSettings(provider, threads, null, isa));
+    }
+
+    private List<WeightProfile> profiles() {
+        List<WeightProfile> taken = new ArrayList<>(List.of(WeightProfile.values()));
+        if (synthetic != null) {
+            taken.remove(WeightProfile.CHECKPOINT);
+        }
+        List<WeightProfile> asked = new ArrayList<>();
+        for (String name : profiles) {
+            asked.add(taken.stream()
+                    .filter(one -> one.id().equals(name))
+                    .findFirst()
+                    .orElseThrow(() -> new IllegalArgumentException("--profile: \"" + name + "\" (expected: "
+                            + taken.stream().map(WeightProfile::id).collect(Collectors.joining(", "))
+                            + (synthetic == null ? ")" : "; random weights have no other)"))));
+        }
+        if (synthetic != null) {
+            return asked.isEmpty() ? List.of(WeightProfile.W8A8) : asked;
+        }
+        ModelFolder.require(model.directory());
+        return StoredFormats.of(model.directory()).choose(asked);
     }
 
     private static List<Integer> numbers(String option, String text) {
