@@ -18,12 +18,15 @@ import io.millrace.standalone.doctor.Surroundings;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.MissingParameterException;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /// The `millrace` command. Each subcommand is a class of its own in [io.millrace.standalone.command].
 @Command(
@@ -75,7 +78,11 @@ public final class MillraceCommand implements Runnable {
     private static int explainUsage(ParameterException e, String[] args) {
         CommandLine line = e.getCommandLine();
         String command = line.getCommandSpec().qualifiedName();
-        line.getErr().println("millrace: " + e.getMessage() + "; see '" + command + " --help'");
+        // Of an option that is misspelt and so missing, too, the name as it was given says more.
+        List<String> unknown = e instanceof MissingParameterException ? line.getUnmatchedArguments() : List.of();
+        String message =
+                unknown.isEmpty() ? e.getMessage() : new UnmatchedArgumentException(line, unknown).getMessage();
+        line.getErr().println("millrace: " + message + "; see '" + command + " --help'");
         return ExitCode.USAGE;
     }
 

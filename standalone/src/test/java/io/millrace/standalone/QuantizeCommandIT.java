@@ -57,6 +57,33 @@ class QuantizeCommandIT {
         assertThat(folder.resolve("out")).doesNotExist();
     }
 
+    @Test
+    void aMisspeltOptionIsNamedAndNotOnlyTheOneThatIsMissing() {
+        CommandRun run =
+                CommandRun.of("", "quantize", "--out", folder.resolve("out").toString(), "--profil", "w8a8");
+        assertThat(run.exitCode()).isEqualTo(2);
+        assertThat(run.errors())
+                .contains("Unknown option")
+                .contains("--profil'")
+                .hasLineCount(1);
+        CommandRun missing =
+                CommandRun.of("", "quantize", "--out", folder.resolve("out").toString());
+        assertThat(missing.exitCode()).isEqualTo(2);
+        assertThat(missing.errors())
+                .contains("Missing required option: '--profile=NAME'")
+                .hasLineCount(1);
+    }
+
+    @Test
+    void aPlaceWhereNothingCanBeMadeIsRefusedBeforeAnyWork() throws IOException {
+        Path file = Files.writeString(folder.resolve("file"), "");
+        CommandRun run = quantize(file.resolve("made"), "w8a8", "--calibration", "no");
+        assertThat(run.exitCode()).isEqualTo(1);
+        assertThat(run.errors())
+                .contains(file.resolve("made") + ": " + file + " is not a folder")
+                .hasLineCount(1);
+    }
+
     private static CommandRun quantize(Path out, String profile, String... more) {
         String[] args = new String[7 + more.length];
         List<String> start =

@@ -71,7 +71,14 @@ public record ModelConfig(
     /// @throws io.millrace.engine.error.MillraceException `INVALID_CHECKPOINT`, naming key, found,
     /// expected
     public static ModelConfig read(Path directory) {
-        return ConfigReader.read(JsonFile.read(new ModelFiles(directory).file("config.json")));
+        return readFile(new ModelFiles(directory).file("config.json"));
+    }
+
+    /// Reads a file like `config.json` of any name.
+    ///
+    /// @throws io.millrace.engine.error.MillraceException as [#read(Path)] does
+    public static ModelConfig readFile(Path file) {
+        return ConfigReader.read(JsonFile.read(file));
     }
 
     /// Whether layer `layer` has its own indexer and index cache. The MTP layer, number `layers`, always

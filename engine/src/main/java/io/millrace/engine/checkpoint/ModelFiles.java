@@ -29,7 +29,8 @@ final class ModelFiles {
     /// @param name as found in a file: not trusted
     Path file(String name) {
         if (!Files.isDirectory(directory)) {
-            throw InvalidCheckpoint.of(directory, "no such folder", "a folder with config.json");
+            throw InvalidCheckpoint.of(
+                    directory, Files.exists(directory) ? "a file" : "no such folder", "a folder with config.json");
         }
         if (name.isEmpty() || name.length() > MAX_NAME || !isPlain(name)) {
             throw InvalidCheckpoint.of(

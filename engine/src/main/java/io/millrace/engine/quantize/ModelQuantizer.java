@@ -2,11 +2,13 @@ package io.millrace.engine.quantize;
 
 import io.millrace.engine.checkpoint.Checkpoint;
 import io.millrace.engine.checkpoint.ModelConfig;
+import io.millrace.engine.checkpoint.NewModelFolder;
 import io.millrace.engine.checkpoint.WeightRotation;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.model.LoadProgress;
 import io.millrace.engine.model.LoadedModel;
+import io.millrace.engine.model.ModelPack;
 import io.millrace.engine.profile.WeightProfile;
 import io.millrace.engine.settings.DsaSettings;
 import io.millrace.engine.settings.EngineSettings;
@@ -38,7 +40,7 @@ public final class ModelQuantizer {
             "LICENSE");
 
     private final Path source;
-    private final Path target;
+    private final NewModelFolder target;
     private final QuantizeSettings settings;
     private final QuantizeProgress progress;
 
@@ -46,9 +48,23 @@ public final class ModelQuantizer {
     /// @param target  folder that does not exist
     public ModelQuantizer(Path source, Path target, QuantizeSettings settings, QuantizeProgress progress) {
         this.source = source;
-        this.target = target.toAbsolutePath().normalize();
+        this.target = new NewModelFolder(target);
         this.settings = settings;
         this.progress = progress;
+    }
+
+    /// Says so if nothing can come of it: of the source as it is, or at the target.
+    ///
+    /// @throws MillraceException `INVALID_CHECKPOINT` or `INVALID_REQUEST`
+    public void require() {
+        UnfinishedFolder.requireNew(target);
+        if (Files.isRegularFile(source.resolve(ModelPack.FILE_NAME))) {
+            throw new MillraceException(
+                    ErrorCode.INVALID_CHECKPOINT,
+                    source + ": packed weights, which cannot be quantised (expected: a checkpoint in floating point)",
+                    null);
+        }
+        requireFloats(ModelConfig.read(source));
     }
 
     /// Quantises.
@@ -58,9 +74,8 @@ public final class ModelQuantizer {
     /// @throws MillraceException `INVALID_CHECKPOINT` if the source is no sound float checkpoint,
     ///     `INVALID_REQUEST` if there is something at the target
     public QuantizeReport run(List<TokenSequence> calibration, List<TokenSequence> evaluation) throws IOException {
-        UnfinishedFolder.requireNew(target);
+        require();
         try (Checkpoint checkpoint = Checkpoint.open(source)) {
-            requireFloats(checkpoint.config());
             WeightRotation rotation =
                     settings.rotate() ? WeightRotation.largest(checkpoint.config(), settings.seed()) : null;
             WeightFolds folds = new WeightFolds(checkpoint, rotation, settings.search());

@@ -1,5 +1,6 @@
 package io.millrace.engine.quantize;
 
+import io.millrace.engine.checkpoint.NewModelFolder;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import java.io.IOException;
@@ -43,31 +44,29 @@ final class UnfinishedFolder implements AutoCloseable {
         this.lock = lock;
     }
 
-    /// Says so if there is something at the target.
+    /// Says so if there is something at the target, or if it cannot be made.
     ///
     /// @throws MillraceException `INVALID_REQUEST`
-    static void requireNew(Path target) {
-        if (!Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
-            return;
+    static void requireNew(NewModelFolder target) {
+        if (Files.exists(target.path().resolve(CONFIG))) {
+            throw MillraceException.ofParam(
+                    ErrorCode.INVALID_REQUEST,
+                    "out",
+                    target.path() + ": left by a run that was killed before its last step (expected: a new folder)");
         }
-        boolean left = Files.exists(target.resolve(CONFIG));
-        throw MillraceException.ofParam(
-                ErrorCode.INVALID_REQUEST,
-                "out",
-                target + ": " + (left ? "left by a run that was killed before its last step" : "exists already")
-                        + " (expected: a new folder)");
+        target.require();
     }
 
     /// Begins a folder, after removing what killed runs left of it.
     ///
-    /// @param target  where it goes: absolute, not there
+    /// @param target  where it goes: not there
     @SuppressWarnings("resource") // the channel is closed by close()
-    static UnfinishedFolder create(Path target) throws IOException {
-        Path parent = Objects.requireNonNull(target.getParent(), "parent");
-        String prefix = "." + target.getFileName() + ".unfinished-";
-        Files.createDirectories(parent);
-        removeAbandoned(parent, prefix);
-        Path made = Files.createTempDirectory(parent, prefix);
+    static UnfinishedFolder create(NewModelFolder target) throws IOException {
+        Path parent = Objects.requireNonNull(target.whole().getParent(), "parent");
+        if (Files.isDirectory(parent)) {
+            removeAbandoned(parent, target.hiddenPrefix());
+        }
+        Path made = target.createHidden();
         FileChannel channel = openLock(made);
         try {
             isLocked(channel);
@@ -75,7 +74,7 @@ final class UnfinishedFolder implements AutoCloseable {
             // What is left then stays, and is named, until somebody removes it.
             LOG.debug("{} cannot be locked: {}", made, e.toString());
         }
-        return new UnfinishedFolder(target, made, channel);
+        return new UnfinishedFolder(target.whole(), made, channel);
     }
 
     /// Where the files go.

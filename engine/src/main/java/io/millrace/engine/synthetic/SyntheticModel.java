@@ -1,6 +1,7 @@
 package io.millrace.engine.synthetic;
 
 import io.millrace.engine.checkpoint.ModelConfig;
+import io.millrace.engine.checkpoint.NewModelFolder;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.model.LoadProgress;
@@ -10,7 +11,6 @@ import io.millrace.engine.settings.KernelSettings;
 import io.millrace.engine.tokenizer.Tokenizer;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
@@ -44,26 +44,22 @@ public record SyntheticModel(Path config, WeightProfile profile, Path tokenizer,
     ///     `INVALID_REQUEST` if there is something at the target
     /// @throws IOException if a file cannot be read or written
     public ModelConfig write(Path target, LoadProgress progress) throws IOException {
-        if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
-            throw MillraceException.ofParam(
-                    ErrorCode.INVALID_REQUEST, "out", target + ": exists already (expected: a new folder)");
-        }
+        NewModelFolder folder = new NewModelFolder(target);
+        folder.require();
         if (!Files.isRegularFile(config)) {
             throw MillraceException.ofParam(
                     ErrorCode.INVALID_REQUEST, "config", config + ": no such file (expected: a config.json)");
         }
-        Path whole = target.toAbsolutePath();
-        Path parent = whole.getParent();
-        Files.createDirectories(parent);
-        Path made = Files.createTempDirectory(parent, "." + whole.getFileName() + ".unfinished-");
+        ModelConfig shape = ModelConfig.readFile(config);
+        requireTokenizer(shape);
+        Path made = folder.createHidden();
         boolean finished = false;
         try {
             Files.copy(config, made.resolve(CONFIG));
-            ModelConfig shape = ModelConfig.read(made);
-            copyTokenizer(made, shape);
+            copyTokenizer(made);
             ModelPack.write(
                     made, profile, kernels, new RandomTensors(seed, shape.layers() + shape.mtpLayers()), progress);
-            Files.move(made, whole, StandardCopyOption.ATOMIC_MOVE);
+            Files.move(made, folder.whole(), StandardCopyOption.ATOMIC_MOVE);
             finished = true;
             return shape;
         } finally {
@@ -73,13 +69,16 @@ public record SyntheticModel(Path config, WeightProfile profile, Path tokenizer,
         }
     }
 
-    private void copyTokenizer(Path made, ModelConfig shape) throws IOException {
+    private void copyTokenizer(Path made) throws IOException {
         for (String name : COPIED) {
             if (Files.isRegularFile(tokenizer.resolve(name)) || name.equals(TOKENIZER)) {
                 Files.copy(tokenizer.resolve(name), made.resolve(name));
             }
         }
-        try (Tokenizer read = Tokenizer.load(made)) {
+    }
+
+    private void requireTokenizer(ModelConfig shape) {
+        try (Tokenizer read = Tokenizer.load(tokenizer)) {
             if (read.vocabSize() > shape.vocabSize()) {
                 throw new MillraceException(
                         ErrorCode.INVALID_CHECKPOINT,

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.millrace.engine.checkpoint.Checkpoint;
+import io.millrace.engine.checkpoint.NewModelFolder;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.model.LoadProgress;
 import io.millrace.engine.model.LoadedModel;
@@ -104,15 +105,15 @@ class KilledQuantizerTest {
         try {
             assertThat(QuantizeRun.reached(process)).isTrue();
             Path other = left().getFirst();
-            try (UnfinishedFolder second = UnfinishedFolder.create(target);
-                    UnfinishedFolder third = UnfinishedFolder.create(target)) {
+            try (UnfinishedFolder second = UnfinishedFolder.create(new NewModelFolder(target));
+                    UnfinishedFolder third = UnfinishedFolder.create(new NewModelFolder(target))) {
                 assertThat(left()).containsExactlyInAnyOrder(other, second.path(), third.path());
             }
             assertThat(left()).containsExactly(other);
         } finally {
             process.destroyForcibly().waitFor();
         }
-        UnfinishedFolder.create(target).close();
+        UnfinishedFolder.create(new NewModelFolder(target)).close();
         assertThat(left()).isEmpty();
     }
 

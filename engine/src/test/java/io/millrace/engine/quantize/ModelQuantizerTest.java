@@ -6,11 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.millrace.engine.checkpoint.Checkpoint;
 import io.millrace.engine.checkpoint.CheckpointWriter;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.model.ModelPack;
 import io.millrace.engine.profile.WeightProfile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -48,6 +50,8 @@ class ModelQuantizerTest {
         assertThat(made.resolve("tokenizer.json")).hasContent("{}");
         assertThat(made.resolve("chat_template.jinja")).hasContent("x");
         assertThat(Files.readAllLines(made.resolve(ModelQuantizer.REPORT))).isEqualTo(report.lines());
+        assertThat(Files.getPosixFilePermissions(made))
+                .isEqualTo(Files.getPosixFilePermissions(Files.createDirectory(folder.resolve("plain"))));
         assertThat(report.layers()).hasSize(5);
         assertThat(report.layers())
                 .allSatisfy(
@@ -89,6 +93,26 @@ class ModelQuantizerTest {
                 .isInstanceOf(MillraceException.class)
                 .hasMessageContaining("quantised or rotated already");
         assertThat(folder.resolve("twice")).doesNotExist();
+    }
+
+    @Test
+    void refusesBeforeAnyWorkWhatCannotBeDone() throws IOException {
+        List<String> phases = new ArrayList<>();
+        QuantizeProgress noted = (phase, done, total) -> phases.add(phase);
+        Path below = Files.writeString(folder.resolve("file"), "").resolve("made");
+        assertThatThrownBy(() -> quantize(below, W4A8, noted))
+                .isInstanceOf(MillraceException.class)
+                .hasMessageStartingWith(below + ": " + below.getParent() + " is not a folder (expected: ");
+        Files.writeString(source.resolve(ModelPack.FILE_NAME), "");
+        assertThatThrownBy(() -> quantize(folder.resolve("made"), W4A8, noted))
+                .isInstanceOf(MillraceException.class)
+                .hasMessage(source + ": packed weights, which cannot be quantised"
+                        + " (expected: a checkpoint in floating point)");
+        source = folder.resolve("file");
+        assertThatThrownBy(() -> quantize(folder.resolve("made"), W4A8, noted))
+                .isInstanceOf(MillraceException.class)
+                .hasMessage(source + ": a file (expected: a folder with config.json)");
+        assertThat(phases).isEmpty();
     }
 
     @Test

@@ -101,6 +101,27 @@ class SyntheticModelTest {
     }
 
     @Test
+    void whatIsWrongWithAConfigurationIsToldWithItsOwnName() throws IOException {
+        Path config = Files.writeString(
+                folder.resolve("mine.json"),
+                Files.readString(MINI.resolve("config.json")).replace("\"vocab_size\": 4096", "\"vocab_size\": 0"));
+        assertThatThrownBy(() -> new SyntheticModel(config, WeightProfile.W8A8, MINI, KernelSettings.defaults(), 1)
+                        .write(folder.resolve("no"), LoadProgress.SILENT))
+                .hasMessageStartingWith(config + ": ")
+                .hasMessageContaining("vocab_size");
+        try (Stream<Path> left = Files.list(folder)) {
+            assertThat(left).containsExactly(config);
+        }
+    }
+
+    @Test
+    void madeFoldersAreAsOpenAsOthers() throws IOException {
+        Path plain = Files.createDirectory(folder.resolve("plain"));
+        assertThat(Files.getPosixFilePermissions(write("made", WeightProfile.W8A8, 1)))
+                .isEqualTo(Files.getPosixFilePermissions(plain));
+    }
+
+    @Test
     void overwritesNothingAndLeavesNothingBehindWhenItFails() throws IOException {
         Path made = write("made", WeightProfile.BF16, 1);
         assertThatThrownBy(() -> model(WeightProfile.BF16, 1).write(made, LoadProgress.SILENT))

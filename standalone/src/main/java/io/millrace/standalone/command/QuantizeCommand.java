@@ -4,6 +4,7 @@ import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.profile.WeightProfile;
 import io.millrace.engine.quantize.CalibrationText;
 import io.millrace.engine.quantize.ModelQuantizer;
+import io.millrace.engine.quantize.QuantizeProgress;
 import io.millrace.engine.quantize.QuantizeReport;
 import io.millrace.engine.quantize.QuantizeSettings;
 import java.io.IOException;
@@ -63,6 +64,7 @@ public final class QuantizeCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         QuantizeSettings settings = settings();
+        new ModelQuantizer(model.directory(), out, settings, QuantizeProgress.SILENT).require();
         CalibrationText text = CalibrationText.read(
                 model.directory(), ModelConfig.read(model.directory()).vocabSize(), calibration);
         QuantizeReport report;

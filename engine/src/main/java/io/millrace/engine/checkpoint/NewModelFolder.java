@@ -1,0 +1,82 @@
+package io.millrace.engine.checkpoint;
+
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+
+/// The place of a model folder that is to be made. What is wrong with it is told with the path as it was
+/// given.
+///
+/// @param path  as given
+public record NewModelFolder(Path path) {
+    private static final String EXPECTED = " (expected: a new folder where one can be made)";
+
+    /// Says so if there is something already, or if no folder can be made there: before any work.
+    ///
+    /// @throws MillraceException `INVALID_REQUEST`
+    public void require() {
+        if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+            throw refused(path + ": exists already (expected: a new folder)", null);
+        }
+        Path above = whole().getParent();
+        while (above != null && !Files.exists(above)) {
+            above = above.getParent();
+        }
+        if (above == null || !Files.isDirectory(above)) {
+            throw refused(path + ": " + above + " is not a folder" + EXPECTED, null);
+        }
+        try {
+            // Nothing but trying tells whether a folder can be made.
+            Files.deleteIfExists(makeHidden(above));
+        } catch (IOException e) {
+            throw refused(path + ": the folder " + above + " cannot be written to" + EXPECTED, e);
+        }
+    }
+
+    /// What hidden folders beside this place, in which it is made, begin with; a number follows.
+    public String hiddenPrefix() {
+        return "." + whole().getFileName() + ".unfinished-";
+    }
+
+    /// Makes a hidden folder beside this place, and the folders above it. Anybody may read it whom the
+    /// process lets read its files.
+    ///
+    /// @throws MillraceException `INVALID_REQUEST` if that is impossible
+    public Path createHidden() {
+        Path parent = Objects.requireNonNull(whole().getParent(), "parent");
+        try {
+            Files.createDirectories(parent);
+            return makeHidden(parent);
+        } catch (AccessDeniedException e) {
+            throw refused(path + ": no permission for " + e.getFile() + EXPECTED, e);
+        } catch (FileAlreadyExistsException e) {
+            throw refused(path + ": " + e.getFile() + " is not a folder" + EXPECTED, e);
+        } catch (IOException e) {
+            throw refused(path + ": cannot be made, " + e.getMessage() + EXPECTED, e);
+        }
+    }
+
+    private Path makeHidden(Path parent) throws IOException {
+        long number = new SplittableRandom().nextLong(Long.MAX_VALUE);
+        return Files.createDirectory(parent.resolve(hiddenPrefix() + number));
+    }
+
+    /// The place with all folders above it.
+    public Path whole() {
+        return path.toAbsolutePath().normalize();
+    }
+
+    private static MillraceException refused(String message, @Nullable IOException cause) {
+        return cause == null
+                ? MillraceException.ofParam(ErrorCode.INVALID_REQUEST, "out", message)
+                : new MillraceException(ErrorCode.INVALID_REQUEST, message, cause);
+    }
+}

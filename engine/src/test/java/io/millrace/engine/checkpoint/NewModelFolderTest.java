@@ -1,0 +1,68 @@
+package io.millrace.engine.checkpoint;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.millrace.engine.error.MillraceException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class NewModelFolderTest {
+    @TempDir
+    private Path folder = Path.of("");
+
+    @Test
+    void hiddenFoldersAreAsOpenAsOthers() throws IOException {
+        Path plain = Files.createDirectory(folder.resolve("plain"));
+        Path hidden = new NewModelFolder(folder.resolve("above/made")).createHidden();
+        assertThat(Files.getPosixFilePermissions(hidden)).isEqualTo(Files.getPosixFilePermissions(plain));
+        assertThat(hidden.getParent()).isEqualTo(folder.resolve("above"));
+        assertThat(hidden.getFileName().toString()).matches("\\.made\\.unfinished-\\d+");
+    }
+
+    @Test
+    void whatIsThereAlreadyIsRefused() throws IOException {
+        Path there = Files.createDirectory(folder.resolve("there"));
+        assertThatThrownBy(() -> new NewModelFolder(there).require())
+                .isInstanceOf(MillraceException.class)
+                .hasMessage(there + ": exists already (expected: a new folder)");
+        new NewModelFolder(folder.resolve("a/b/c")).require();
+        assertThat(folder.resolve("a")).doesNotExist();
+    }
+
+    @Test
+    void aPlaceBelowAFileIsRefused() throws IOException {
+        Path file = Files.writeString(folder.resolve("file"), "");
+        Path below = file.resolve("a/b");
+        String expected = below + ": " + file + " is not a folder (expected: a new folder where one can be made)";
+        assertThatThrownBy(() -> new NewModelFolder(below).require())
+                .isInstanceOf(MillraceException.class)
+                .hasMessage(expected);
+        assertThatThrownBy(() -> new NewModelFolder(below).createHidden())
+                .isInstanceOf(MillraceException.class)
+                .hasMessageStartingWith(below + ": ")
+                .hasMessageEndingWith(" (expected: a new folder where one can be made)");
+    }
+
+    @Test
+    void aFolderThatTakesNoFilesIsRefused() {
+        Path closed = Path.of("/proc/made");
+        assumeTrue(Files.isDirectory(Path.of("/proc/self")), "there is a folder that nobody can write to");
+        assertThatThrownBy(() -> new NewModelFolder(closed).require())
+                .isInstanceOf(MillraceException.class)
+                .hasMessage("/proc/made: the folder /proc cannot be written to"
+                        + " (expected: a new folder where one can be made)");
+    }
+
+    @Test
+    void aPathIsToldAsItWasGiven() {
+        Path given = Path.of("pom.xml", "made");
+        assertThatThrownBy(() -> new NewModelFolder(given).require())
+                .hasMessageStartingWith("pom.xml/made: ")
+                .hasMessageContaining(" is not a folder");
+    }
+}
