@@ -25,6 +25,8 @@ import tools.jackson.databind.json.JsonMapper;
 class BenchCommandTest {
     private static final Path MINI = Path.of(System.getProperty("millrace.root", ".."), "models", "mini");
 
+    private static final String[] MODEL = {"--model", MINI.toString()};
+
     @TempDir
     private Path folder = Path.of("");
 
@@ -217,12 +219,15 @@ class BenchCommandTest {
     }
 
     @Test
-    void aProgramThatIsNamedAndFailsIsTold() throws IOException {
-        Path fails = Files.writeString(folder.resolve("fails"), "#!/bin/sh\nexit 3\n");
-        assertThat(fails.toFile().setExecutable(true)).isTrue();
+    void aProgramThatFailsIsToldAfterTheRowsThatWereMeasured() throws IOException {
+        String fails = program("fails", "exit 3");
+        String peer = program(
+                "peer", "echo '[{\"model_type\": \"glm Q8_0\", \"n_gen\": 1, \"n_prompt\": 0, \"avg_ts\": 20.0}]'");
+        Path json = folder.resolve("rows.json");
+        Path svg = folder.resolve("rows.svg");
         CommandRun run = CommandRun.of(
                 "".getBytes(StandardCharsets.UTF_8),
-                Map.of("LLAMA_BENCH", fails.toString(), "LLAMA_GGUF", "model.gguf"),
+                Map.of("LLAMA_BENCH", peer, "SWEEP_BENCH", fails, "LLAMA_GGUF", gguf()),
                 "bench",
                 "--model",
                 MINI.toString(),
@@ -231,9 +236,48 @@ class BenchCommandTest {
                 "--decode",
                 "1",
                 "--repeats",
-                "1");
+                "1",
+                "--json",
+                json.toString(),
+                "--svg",
+                svg.toString());
         assertThat(run.exitCode()).isEqualTo(1);
         assertThat(run.errors()).contains(fails + " ended with 3 (expected: 0)");
+        assertThat(run.answers())
+                .anyMatch(line -> line.startsWith("decode         1        0  w8a8 "))
+                .anyMatch(line -> line.startsWith("decode         1        0  Q8_0 "));
+        assertThat(rows(json)).hasSize(2);
+        assertThat(svg).exists();
+    }
+
+    @Test
+    void otherProgramsAreLookedForBeforeAnythingIsMeasured() throws IOException {
+        String peer = program("peer", "exit 0");
+        String none = folder.resolve("none").toString();
+        String plain = Files.writeString(folder.resolve("plain"), "").toString();
+        for (String name : List.of("LLAMA_BENCH", "SWEEP_BENCH")) {
+            refused(
+                    Map.of(name, none, "LLAMA_GGUF", gguf()),
+                    name + ": " + none + " (expected: a program that can be run)",
+                    MODEL);
+            refused(Map.of(name, "no-such-program", "LLAMA_GGUF", gguf()), name + ": no-such-program (exp", MODEL);
+            refused(Map.of(name, plain, "LLAMA_GGUF", gguf()), name + ": " + plain + " (expected: a program", MODEL);
+            refused(
+                    Map.of(name, peer),
+                    "LLAMA_GGUF: not set beside " + name + " (expected: the GGUF file that it measures)",
+                    MODEL);
+            refused(Map.of(name, peer, "LLAMA_GGUF", none), "LLAMA_GGUF: " + none + " (expected: a GGUF file)", MODEL);
+        }
+    }
+
+    private String program(String name, String line) throws IOException {
+        Path file = Files.writeString(folder.resolve(name), "#!/bin/sh\n" + line + "\n");
+        assertThat(file.toFile().setExecutable(true)).isTrue();
+        return file.toString();
+    }
+
+    private String gguf() throws IOException {
+        return Files.writeString(folder.resolve("model.gguf"), "").toString();
     }
 
     @Test

@@ -19,13 +19,6 @@ public record BenchReport(Optional<MachineLimits> limits, List<BenchRow> rows) {
         rows = List.copyOf(rows);
     }
 
-    /// The same with further rows.
-    public BenchReport with(List<BenchRow> more) {
-        List<BenchRow> all = new ArrayList<>(rows);
-        all.addAll(more);
-        return new BenchReport(limits, all);
-    }
-
     /// A table for people.
     public List<String> lines() {
         List<String> lines = new ArrayList<>();

@@ -44,8 +44,8 @@ public final class BenchRun {
         this.machine = new MachineWatch(settings);
     }
 
-    /// Measures everything.
-    public BenchReport run(ModelSource source) throws IOException {
+    /// Measures everything of the models.
+    public void run(ModelSource source) throws IOException {
         for (WeightProfile profile : settings.profiles()) {
             Path folder = source.folder(profile);
             check(ModelConfig.read(folder));
@@ -53,6 +53,15 @@ public final class BenchRun {
                 measure(folder, profile, dense);
             }
         }
+    }
+
+    /// Takes a row of another program.
+    public void add(BenchRow row) {
+        rows.add(row);
+    }
+
+    /// What was measured so far.
+    public BenchReport report() {
         return new BenchReport(machine.best(), rows);
     }
 

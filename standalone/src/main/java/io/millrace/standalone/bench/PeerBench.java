@@ -2,14 +2,19 @@ package io.millrace.standalone.bench;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
@@ -31,21 +36,59 @@ public final class PeerBench {
         this.settings = settings;
     }
 
+    /// Checks that what is named is there, before anything is measured.
+    ///
+    /// @throws IllegalArgumentException naming the variable that is wrong or missing
+    public void check() {
+        for (String name : List.of(BENCH, SWEEP)) {
+            String program = value(name);
+            if (program.isEmpty()) {
+                continue;
+            }
+            if (!isProgram(program)) {
+                throw new IllegalArgumentException(name + ": " + program + " (expected: a program that can be run)");
+            }
+            if (value(GGUF).isEmpty()) {
+                throw new IllegalArgumentException(
+                        GGUF + ": not set beside " + name + " (expected: the GGUF file that it measures)");
+            }
+            if (!Files.isRegularFile(Path.of(value(GGUF)))) {
+                throw new IllegalArgumentException(GGUF + ": " + value(GGUF) + " (expected: a GGUF file)");
+            }
+        }
+    }
+
+    private String value(String name) {
+        return environment.getOrDefault(name, "").strip();
+    }
+
+    // Looked for as the system does when it is started.
+    private static boolean isProgram(String program) {
+        if (program.contains(File.separator)) {
+            return isExecutable(Path.of(program));
+        }
+        String path = System.getenv().getOrDefault("PATH", "");
+        return Arrays.stream(path.split(File.pathSeparator, -1))
+                .filter(folder -> !folder.isEmpty())
+                .anyMatch(folder -> isExecutable(Path.of(folder, program)));
+    }
+
+    private static boolean isExecutable(Path file) {
+        return Files.isRegularFile(file) && Files.isExecutable(file);
+    }
+
     /// Their figures.
     ///
+    /// @param rows  told each row once its program has ended
     /// @throws MillraceException `INTERNAL` if a program that is named fails
-    public List<BenchRow> run() throws IOException {
-        List<BenchRow> rows = new ArrayList<>();
-        String model = environment.getOrDefault(GGUF, "");
-        String bench = environment.getOrDefault(BENCH, "");
-        String sweep = environment.getOrDefault(SWEEP, "");
-        if (!model.isBlank() && !bench.isBlank()) {
-            rows.addAll(benchRows(output(benchCommand(bench, model))));
+    public void run(Consumer<BenchRow> rows) throws IOException {
+        String model = value(GGUF);
+        if (!value(BENCH).isEmpty()) {
+            benchRows(output(benchCommand(value(BENCH), model))).forEach(rows);
         }
-        if (!model.isBlank() && !sweep.isBlank()) {
-            rows.addAll(sweepRows(output(sweepCommand(sweep, model))));
+        if (!value(SWEEP).isEmpty()) {
+            sweepRows(output(sweepCommand(value(SWEEP), model))).forEach(rows);
         }
-        return rows;
     }
 
     private List<String> benchCommand(String program, String model) {

@@ -159,12 +159,28 @@ public final class BenchCommand implements Callable<Integer> {
         BenchSettings settings = settings();
         requireFolder("--json", json);
         requireFolder("--svg", svg);
-        BenchReport report;
-        try (LoadingBar bar = new LoadingBar(LoadingBar.hasTerminal())) {
-            BenchRun run = new BenchRun(settings, console::note, bar);
-            report = synthetic == null ? ofModel(run) : ofShape(run, synthetic, settings.kernels(), bar);
+        PeerBench peers = new PeerBench(console.environment(), settings);
+        peers.check();
+        LoadingBar bar = new LoadingBar(LoadingBar.hasTerminal());
+        BenchRun run = new BenchRun(settings, console::note, bar);
+        try (bar) {
+            if (synthetic == null) {
+                run.run(profile -> model.directory());
+            } else {
+                ofShape(run, synthetic, settings.kernels(), bar);
+            }
+            peers.run(run::add);
+        } finally {
+            // Of a run that fails the rows it had finished; the failure is told after them.
+            write(run.report());
         }
-        report = report.with(new PeerBench(console.environment(), settings).run());
+        return ExitCode.OK;
+    }
+
+    private void write(BenchReport report) throws IOException {
+        if (report.rows().isEmpty()) {
+            return;
+        }
         report.lines().forEach(console.out()::println);
         console.out().flush();
         if (json != null) {
@@ -173,20 +189,15 @@ public final class BenchCommand implements Callable<Integer> {
         if (svg != null) {
             Files.writeString(svg, BenchPlot.svg(report.rows()));
         }
-        return ExitCode.OK;
-    }
-
-    private BenchReport ofModel(BenchRun run) throws IOException {
-        return run.run(profile -> model.directory());
     }
 
     // One model at a time is on the disk.
-    private static BenchReport ofShape(BenchRun run, Path config, KernelSettings kernels, LoadProgress progress)
+    private static void ofShape(BenchRun run, Path config, KernelSettings kernels, LoadProgress progress)
             throws IOException {
         Path folder = Files.createTempDirectory("millrace-bench-");
         Path made = folder.resolve("model");
         try {
-            return run.run(profile -> {
+            run.run(profile -> {
                 delete(made);
                 new SyntheticModel(config, profile, new ModelOption().directory(), kernels, SEED).write(made, progress);
                 return made;
