@@ -11,6 +11,7 @@ import io.millrace.standalone.bench.BenchRun;
 import io.millrace.standalone.bench.BenchSettings;
 import io.millrace.standalone.bench.PeerBench;
 import io.millrace.standalone.bench.StoredFormats;
+import io.millrace.standalone.bench.TemporaryModel;
 import io.millrace.standalone.suite.ModelFolder;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,7 +20,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -194,33 +194,13 @@ public final class BenchCommand implements Callable<Integer> {
     // One model at a time is on the disk.
     private static void ofShape(BenchRun run, Path config, KernelSettings kernels, LoadProgress progress)
             throws IOException {
-        Path folder = Files.createTempDirectory("millrace-bench-");
-        Path made = folder.resolve("model");
-        try {
+        try (TemporaryModel temporary = TemporaryModel.create()) {
             run.run(profile -> {
-                delete(made);
+                Path made = temporary.next();
                 new SyntheticModel(config, profile, new ModelOption().directory(), kernels, SEED).write(made, progress);
                 return made;
             });
-        } finally {
-            delete(made);
-            Files.delete(folder);
         }
-    }
-
-    // Holds files alone.
-    private static void delete(Path folder) throws IOException {
-        if (!Files.exists(folder)) {
-            return;
-        }
-        List<Path> files;
-        try (Stream<Path> listed = Files.list(folder)) {
-            files = listed.toList();
-        }
-        for (Path file : files) {
-            Files.delete(file);
-        }
-        Files.delete(folder);
     }
 
     private static void requireFolder(String option, @Nullable Path file) {

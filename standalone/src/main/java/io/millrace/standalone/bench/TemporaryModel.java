@@ -1,0 +1,80 @@
+package io.millrace.standalone.bench;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/// A folder for one model at a time, which is gone when the measurements end, also by Ctrl-C.
+public final class TemporaryModel implements AutoCloseable {
+    private static final int ATTEMPTS = 100;
+
+    private final Path folder;
+    private final Path model;
+    private final Thread atExit = new Thread(this::deleteAtExit, "delete-temporary-model");
+
+    private TemporaryModel(Path folder) {
+        this.folder = folder;
+        this.model = folder.resolve("model");
+    }
+
+    /// Makes the folder; it is deleted by [#close()], or when the process is told to end before that.
+    public static TemporaryModel create() throws IOException {
+        TemporaryModel made = new TemporaryModel(Files.createTempDirectory("millrace-bench-"));
+        Runtime.getRuntime().addShutdownHook(made.atExit);
+        return made;
+    }
+
+    /// Deletes the model that is there.
+    ///
+    /// @return where the next one may be written; nothing is there
+    public Path next() throws IOException {
+        delete(model);
+        return model;
+    }
+
+    @Override
+    public void close() throws IOException {
+        try {
+            Runtime.getRuntime().removeShutdownHook(atExit);
+        } catch (IllegalStateException e) {
+            // The process ends: the hook deletes.
+            return;
+        }
+        delete(folder);
+    }
+
+    // Whoever writes the model still runs and may add a file to a folder that was just emptied.
+    private void deleteAtExit() {
+        for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+            try {
+                delete(folder);
+                return;
+            } catch (DirectoryNotEmptyException e) {
+                Thread.onSpinWait();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+
+    private static void delete(Path path) throws IOException {
+        if (Files.isDirectory(path)) {
+            List<Path> inside;
+            try (Stream<Path> listed = Files.list(path)) {
+                inside = listed.toList();
+            } catch (NoSuchFileException e) {
+                // Its maker removed it.
+                return;
+            }
+            for (Path one : inside) {
+                delete(one);
+            }
+        }
+        Files.deleteIfExists(path);
+    }
+}
