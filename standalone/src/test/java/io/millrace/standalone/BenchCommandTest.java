@@ -293,6 +293,12 @@ class BenchCommandTest {
         usage("--dsa: \"sparse\" (expected: auto or dense)", "--dsa", "sparse");
         usage("--profile: \"w8a9\" (expected: checkpoint, bf16, w8a8, w4a8)", "--profile", "w8a9");
         usage("--profile: \"\" (expected: checkpoint, bf16, w8a8, w4a8)", "--profile", "");
+        usage(
+                "--isa: avx2 beside --provider vector (expected: auto; only native kernels choose an instruction set)",
+                "--provider",
+                "vector",
+                "--isa",
+                "avx2");
         usage("--chunk: 0 (expected: 1..8192)", "--chunk", "0");
         usage("--repeats: 0 (expected: 1..1000)", "--repeats", "0");
         usage("nothing to measure", "--prefill", "", "--decode", "0");

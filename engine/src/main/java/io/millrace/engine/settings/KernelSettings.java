@@ -4,6 +4,7 @@ import io.millrace.kernels.MlaForm;
 import io.millrace.kernels.nativecode.IsaLevel;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -14,13 +15,15 @@ import org.jspecify.annotations.Nullable;
 /// @param mlaForm   form of latent attention; absorbed by default. The naive one is not computed by
 ///                  `native`, so `auto` then takes `vector`
 /// @param isa       instruction set of the native provider: `auto` (default) for the best of this
-///                  processor, or `portable`, `avx2`, `avxvnni`, `avx512` to use no other
+///                  processor, or `portable`, `avx2`, `avxvnni`, `avx512` to use no other; not beside `vector` or
+/// `scalar`
 public record KernelSettings(
         @Nullable String provider,
         int threads,
         @Nullable MlaForm mlaForm,
         @Nullable String isa) {
     private static final int MAX_THREADS = 1024;
+    private static final Set<String> NO_ISA = Set.of("vector", "scalar");
     private static final Pattern NAME = Pattern.compile("[a-z][a-z0-9-]*");
 
     public KernelSettings {
@@ -31,6 +34,10 @@ public record KernelSettings(
         if (!NAME.matcher(provider).matches()) {
             throw new IllegalArgumentException(
                     "millrace.kernels.provider: \"" + provider + "\" (expected: auto or a provider's name)");
+        }
+        if (!isa.equals("auto") && NO_ISA.contains(provider)) {
+            throw new IllegalArgumentException("millrace.kernels.isa: " + isa + " beside millrace.kernels.provider "
+                    + provider + " (expected: auto; only native kernels choose an instruction set)");
         }
         if (threads < 0 || threads > MAX_THREADS) {
             throw new IllegalArgumentException("millrace.kernels.threads: " + threads

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.millrace.engine.profile.WeightProfile;
 import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.MlaForm;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class EngineSettingsTest {
@@ -38,6 +39,13 @@ class EngineSettingsTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new KernelSettings(null, -1, null, null))
                 .withMessageContaining("-1");
+        for (String provider : List.of("vector", "scalar")) {
+            assertThat(new KernelSettings(provider, 0, null, "auto").isaLevel()).isEmpty();
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> new KernelSettings(provider, 0, null, "avx2"))
+                    .withMessage("millrace.kernels.isa: avx2 beside millrace.kernels.provider " + provider
+                            + " (expected: auto; only native kernels choose an instruction set)");
+        }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new DsaSettings(-1))
                 .withMessageContaining("millrace.dsa.top-k: -1");

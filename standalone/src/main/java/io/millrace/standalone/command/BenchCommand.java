@@ -217,6 +217,10 @@ public final class BenchCommand implements Callable<Integer> {
         if (threads < 1) {
             throw new IllegalArgumentException("--threads: " + threads + " (expected: at least 1)");
         }
+        if (!isa.equals("auto") && (provider.equals("vector") || provider.equals("scalar"))) {
+            throw new IllegalArgumentException("--isa: " + isa + " beside --provider " + provider
+                    + " (expected: auto; only native kernels choose an instruction set)");
+        }
         List<Boolean> dense = new ArrayList<>();
         for (String mode : dsa) {
             dense.add(
