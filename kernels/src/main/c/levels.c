@@ -3,8 +3,8 @@
 
 enum { PORTABLE = 1, AVX2 = 2, AVXVNNI = 4, AVX512 = 8 };
 
-// The levels that can run here, as bits.
-int32_t mr_levels(void);
+// The levels that can run here, as bits. The argument is there for the sake of a common signature.
+int64_t mr_levels(int64_t nothing);
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -14,7 +14,8 @@ static int has_avxvnni(void) {
     return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 4);
 }
 
-int32_t mr_levels(void) {
+int64_t mr_levels(int64_t nothing) {
+    (void) nothing;
     int32_t levels = PORTABLE;
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
@@ -31,5 +32,8 @@ int32_t mr_levels(void) {
     return levels;
 }
 #else
-int32_t mr_levels(void) { return PORTABLE; }
+int64_t mr_levels(int64_t nothing) {
+    (void) nothing;
+    return PORTABLE;
+}
 #endif

@@ -3,27 +3,19 @@ package io.millrace.kernels.nativecode;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 
 /// The shared library of C kernels, as packaged with this module. It stays loaded until the process ends.
 @SuppressWarnings("restricted")
 final class NativeLibrary {
     private static final Linker LINKER = Linker.nativeLinker();
-    private static final FunctionDescriptor LEVELS = FunctionDescriptor.of(JAVA_INT);
     private static final FunctionDescriptor NUMBER = FunctionDescriptor.of(JAVA_LONG, JAVA_LONG);
     private static final FunctionDescriptor CHUNK = FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_INT, JAVA_INT);
 
@@ -44,27 +36,21 @@ final class NativeLibrary {
         this.level = level;
     }
 
-    /// Where the library of this platform lies in the class path.
-    static String resource() {
-        String system = System.getProperty("os.name").toLowerCase(Locale.ROOT);
-        String machine = System.getProperty("os.arch");
-        return "/native/" + system + "-" + (machine.equals("amd64") ? "x86_64" : machine) + "/libmillrace_kernels.so";
-    }
-
-    /// Why there is no library for this platform.
+    /// Why the library cannot be used here.
     static Optional<String> absence() {
-        return NativeLibrary.class.getResource(resource()) == null
-                ? Optional.of("no " + resource() + " in this build (a C compiler was missing when it was built)")
-                : Optional.empty();
+        return Loaded.FILE.symbols().isPresent() ? Optional.empty() : Optional.of(Loaded.FILE.reason());
     }
 
     /// Loads the library at the best level up to a cap.
     ///
     /// @param cap  highest level to use; empty for the best this processor has
     /// @throws IllegalArgumentException if the processor lacks the level named
+    /// @throws IllegalStateException if there is no library
     static NativeLibrary open(Optional<IsaLevel> cap) {
-        SymbolLookup symbols = Loaded.SYMBOLS;
-        List<IsaLevel> levels = levels(symbols);
+        LibraryFile file = Loaded.FILE;
+        SymbolLookup symbols =
+                file.symbols().orElseThrow(() -> new IllegalStateException("native kernels: " + file.reason()));
+        List<IsaLevel> levels = file.levels();
         IsaLevel level = cap.orElse(levels.getLast());
         if (!levels.contains(level)) {
             throw new IllegalArgumentException(
@@ -74,60 +60,21 @@ final class NativeLibrary {
         return new NativeLibrary(symbols, level);
     }
 
-    /// Levels this processor has, slowest first.
+    /// Levels this processor has, slowest first; none without a library.
     static List<IsaLevel> levels() {
-        return levels(Loaded.SYMBOLS);
-    }
-
-    private static List<IsaLevel> levels(SymbolLookup symbols) {
-        int bits;
-        try {
-            bits = (int) LINKER.downcallHandle(symbols.findOrThrow("mr_levels"), LEVELS)
-                    .invokeExact();
-        } catch (Throwable e) { // downcall: invokeExact declares it
-            throw new IllegalStateException("mr_levels failed", e);
-        }
-        List<IsaLevel> levels = new ArrayList<>();
-        for (IsaLevel level : IsaLevel.values()) {
-            if ((bits & level.bit()) != 0) {
-                levels.add(level);
-            }
-        }
-        return levels;
+        return Loaded.FILE.levels();
     }
 
     /// Loads the library once a process: from the folder that the system property
     /// `millrace.kernels.library` names (a build with sanitizers, say), else from the class path.
     private static final class Loaded {
-        static final SymbolLookup SYMBOLS = load();
+        static final LibraryFile FILE = load();
 
-        private static SymbolLookup load() {
+        private static LibraryFile load() {
             String folder = System.getProperty("millrace.kernels.library");
-            if (folder != null) {
-                Path file = Path.of(folder).resolve(resource().substring("/native/".length()));
-                return SymbolLookup.libraryLookup(file, Arena.global());
-            }
-            try {
-                Path file = extracted();
-                SymbolLookup symbols = SymbolLookup.libraryLookup(file, Arena.global());
-                // What is mapped needs no name; so even a killed process leaves nothing behind.
-                Files.delete(file);
-                return symbols;
-            } catch (IOException e) {
-                throw new UncheckedIOException("native kernels could not be written to a temporary file", e);
-            }
-        }
-
-        // A library in a jar has no path.
-        private static Path extracted() throws IOException {
-            try (InputStream in = NativeLibrary.class.getResourceAsStream(resource())) {
-                if (in == null) {
-                    throw new IllegalStateException(absence().orElse("native library vanished"));
-                }
-                Path file = Files.createTempFile("millrace-kernels", ".so");
-                Files.write(file, in.readAllBytes());
-                return file;
-            }
+            return folder == null
+                    ? LibraryFile.packaged(Path.of(System.getProperty("java.io.tmpdir")))
+                    : LibraryFile.in(Path.of(folder));
         }
     }
 
