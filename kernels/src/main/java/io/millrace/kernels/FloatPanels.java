@@ -5,6 +5,9 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /// The layout of packed float matrices: panels of some outputs, each a stream over the inputs, `[out /
 /// lanes][in] [lanes]`; in BF16 two inputs share a lane, `[out / lanes][in / 2][lanes][2]`. The last
@@ -13,6 +16,7 @@ import java.lang.foreign.MemorySegment;
 /// @param lanes  outputs of a panel
 public record FloatPanels(int lanes) {
     private static final int ALIGNMENT = 64;
+    private static final Pattern LAYOUT = Pattern.compile("float-panels-([1-9][0-9]{0,3})");
 
     /// Name of the layout.
     public String layout() {
@@ -28,10 +32,21 @@ public record FloatPanels(int lanes) {
         };
     }
 
+    /// Bytes of a packed matrix.
+    public long sizeBytes(QuantFormat format, int rows, int columns) {
+        return Math.ceilDiv(rows, lanes) * panelBytes(format, columns);
+    }
+
+    /// The layout of a name; empty if it is another kind's.
+    public static Optional<FloatPanels> of(String layout) {
+        Matcher panels = LAYOUT.matcher(layout);
+        return panels.matches() ? Optional.of(new FloatPanels(Integer.parseInt(panels.group(1)))) : Optional.empty();
+    }
+
     /// Packs a matrix.
     public PackedMatrix pack(MatrixView matrix, Arena arena) {
         long panel = panelBytes(matrix.format(), matrix.columns());
-        MemorySegment data = arena.allocate(Math.ceilDiv(matrix.rows(), lanes) * panel, ALIGNMENT);
+        MemorySegment data = arena.allocate(sizeBytes(matrix.format(), matrix.rows(), matrix.columns()), ALIGNMENT);
         float[] row = new float[matrix.columns()];
         for (int r = 0; r < matrix.rows(); r++) {
             matrix.copyRow(r, row);

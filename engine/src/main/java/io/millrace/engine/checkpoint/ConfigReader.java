@@ -150,11 +150,15 @@ final class ConfigReader {
         return keys.fact(key, interleavedIfAbsent) ? RopeStyle.INTERLEAVED : RopeStyle.HALF_SPLIT;
     }
 
+    // No row sees more slots than there are positions, so a larger selection only takes memory.
     private IndexerShape indexer(int ropeDim) {
+        int topK = Math.min(
+                keys.integer("index_topk", 1, MAX_POSITIONS),
+                keys.integer("max_position_embeddings", 1, MAX_POSITIONS));
         return new IndexerShape(
                 keys.integer("index_n_heads", 1, MAX_HEADS),
                 keys.integer("index_head_dim", ropeDim, MAX_HEAD_DIM),
-                keys.integer("index_topk", 1, MAX_POSITIONS),
+                topK,
                 style("indexer_rope_interleave", glm),
                 keys.fact("index_share_for_mtp_iteration", false));
     }

@@ -1,5 +1,6 @@
 package io.millrace.engine.pack;
 
+import io.millrace.kernels.FloatPanels;
 import io.millrace.kernels.IntegerPanels;
 import io.millrace.kernels.PackedMatrix;
 import io.millrace.kernels.QuantFormat;
@@ -77,8 +78,7 @@ record PackEntry(
         return entry;
     }
 
-    // Less than its elements need would let kernels read beyond it. Layouts of floats may pad, so more is
-    // allowed there.
+    // Less than the layout takes would let kernels read beyond it.
     private void check() throws IOException {
         boolean grouped = format == QuantFormat.W4A8;
         if (rows < 1 || columns < 1 || (grouped ? group < GROUP_STEP || group % GROUP_STEP != 0 : group != columns)) {
@@ -92,9 +92,11 @@ record PackEntry(
             }
             return;
         }
-        long needed = (long) rows * columns * format.elementBytes();
-        if (sizeBytes < needed) {
-            throw new IOException(name + ": " + sizeBytes + " bytes (expected: at least " + needed + ")");
+        long needed = FloatPanels.of(layout)
+                .map(panels -> panels.sizeBytes(format, rows, columns))
+                .orElse((long) rows * columns * format.elementBytes());
+        if (sizeBytes != needed) {
+            throw new IOException(name + ": " + layout + " of " + sizeBytes + " bytes (expected: " + needed + ")");
         }
     }
 }

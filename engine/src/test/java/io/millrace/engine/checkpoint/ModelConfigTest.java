@@ -45,6 +45,14 @@ class ModelConfigTest {
     }
 
     @Test
+    void selectsNoMoreSlotsThanThereArePositions() {
+        TinyConfig config = TinyConfig.glm().with("max_position_embeddings", "64");
+        assertThat(read(config.with("index_topk", "134217728")).indexer().topK())
+                .isEqualTo(64);
+        assertThat(read(config.with("index_topk", "63")).indexer().topK()).isEqualTo(63);
+    }
+
+    @Test
     void ropeThetaIsReadFromEitherPlace() {
         TinyConfig top = TinyConfig.glm().without("rope_parameters").with("rope_theta", "5000");
         assertThat(read(top).rope()).isEqualTo(new RopeScaling(5000, 4, null));

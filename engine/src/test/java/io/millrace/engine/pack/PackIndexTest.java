@@ -57,9 +57,22 @@ class PackIndexTest {
                 "shape",
                 new PackEntry("a", QuantFormat.W4A8, 16, 8, 3, ScaleAxis.OUTPUT, IntegerPanels.NAME, 4096, 4096));
         assertRefused("other", new PackEntry("a", QuantFormat.W8A8, 16, 8, 8, ScaleAxis.OUTPUT, "other", 4096, 192));
-        assertRefused(
-                "at least 512", new PackEntry("a", QuantFormat.F32, 16, 8, 8, ScaleAxis.OUTPUT, "rows", 4096, 508));
+        assertRefused("expected: 512", floats("rows", 16, 508));
+        assertRefused("expected: 512", floats("rows", 16, 516));
         assertRefused("shape", new PackEntry("a", QuantFormat.F32, 0, 8, 8, ScaleAxis.OUTPUT, "rows", 4096, 512));
+    }
+
+    @Test
+    void countsThePaddingOfPanels() throws IOException {
+        assertRefused("expected: 512", floats("float-panels-16", 1, 32));
+        assertRefused("expected: 1024", floats("float-panels-16", 17, 17 * 32));
+        PackIndex padded = index(floats("float-panels-16", 1, 512));
+        assertThat(PackIndex.decode(padded.encode(), END)).isEqualTo(padded);
+    }
+
+    // float32 [rows, 8]
+    private static PackEntry floats(String layout, int rows, long sizeBytes) {
+        return new PackEntry("a", QuantFormat.F32, rows, 8, 8, ScaleAxis.OUTPUT, layout, 4096, sizeBytes);
     }
 
     @Test
