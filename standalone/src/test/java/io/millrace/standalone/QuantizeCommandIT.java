@@ -30,7 +30,13 @@ class QuantizeCommandIT {
                 .contains("profile: w4a8", "scale search: yes")
                 .anyMatch(line -> line.startsWith("size: 19,425,024 bytes before, "))
                 .anyMatch(line -> line.startsWith("error of layer 6: "))
-                .anyMatch(line -> line.startsWith("perplexity: "));
+                .anyMatch(line -> line.matches("warning: \\d+ tokens of calibration are too few to rank options by"
+                        + " \\(expected: 1,000 tokens or more\\)"))
+                .contains("errors: what rounding its matrices changes of their output, relative to the output,"
+                        + " for inputs as in the calibration text")
+                .anyMatch(line -> line.startsWith("perplexity: "))
+                .noneMatch(line -> line.startsWith("note: "));
+        assertThat(run.errors()).contains("calibrating: 1 of ", "writing: 1 of ", "measuring: 1 of ");
         assertThat(Files.readAllLines(made.resolve("quantize-report.txt"))).isEqualTo(run.answers());
         assertThat(ModelConfig.read(made).rotation()).isPresent();
         assertThat(List.of("tokenizer.json", "chat_template.jinja", "generation_config.json"))

@@ -36,7 +36,8 @@ import tools.jackson.databind.json.JsonMapper;
 ///
 /// @param calibration  inputs are learnt from these
 /// @param evaluation   losses are measured on these
-public record CalibrationText(List<TokenSequence> calibration, List<TokenSequence> evaluation) {
+/// @param bundled      whether this is the text that comes with the engine
+public record CalibrationText(List<TokenSequence> calibration, List<TokenSequence> evaluation, boolean bundled) {
     private static final String BUNDLED = "calibration.jsonl";
     private static final int HELD_BACK = 4;
     private static final int MAX_SEQUENCE = 512;
@@ -68,7 +69,7 @@ public record CalibrationText(List<TokenSequence> calibration, List<TokenSequenc
         for (int i = 0; i < all.size(); i++) {
             (i % HELD_BACK == HELD_BACK - 1 ? evaluation : calibration).add(all.get(i));
         }
-        return new CalibrationText(calibration, evaluation.isEmpty() ? calibration : evaluation);
+        return new CalibrationText(calibration, evaluation.isEmpty() ? calibration : evaluation, file == null);
     }
 
     private static Optional<ChatTemplate> template(Path model) {

@@ -77,6 +77,8 @@ final class CheckpointOutput {
                     checkpoint.tensorBytes(),
                     writer.totalBytes(),
                     errors(layers),
+                    0,
+                    false,
                     null,
                     null);
         }

@@ -69,18 +69,18 @@ public final class ModelQuantizer {
 
     /// Quantises.
     ///
-    /// @param calibration  text that inputs are learnt from; may be empty, then all are taken to be alike
-    /// @param evaluation   text that the loss is measured on before and after; may be empty
+    /// @param text  what inputs are learnt from: without any all are taken to be alike; and what the loss is
+    ///              measured on before and after, if there is any
     /// @throws MillraceException `INVALID_CHECKPOINT` if the source is no sound float checkpoint,
-    ///     `INVALID_REQUEST` if there is something at the target
-    public QuantizeReport run(List<TokenSequence> calibration, List<TokenSequence> evaluation) throws IOException {
+    ///     `INVALID_REQUEST` if there is something at the target or nothing can be made there
+    public QuantizeReport run(CalibrationText text) throws IOException {
         require();
         try (Checkpoint checkpoint = Checkpoint.open(source)) {
             WeightRotation rotation =
                     settings.rotate() ? WeightRotation.largest(checkpoint.config(), settings.seed()) : null;
             WeightFolds folds = new WeightFolds(checkpoint, rotation, settings.search());
-            InputMoments moments = calibrate(folds, calibration);
-            TextLoss before = measure(() -> Checkpoint.open(source), evaluation);
+            InputMoments moments = calibrate(folds, text.calibration());
+            TextLoss before = measure(() -> Checkpoint.open(source), text.evaluation());
             try (UnfinishedFolder folder = UnfinishedFolder.create(target)) {
                 Path made = folder.path();
                 CheckpointOutput output = new CheckpointOutput(checkpoint, settings, made);
@@ -91,12 +91,17 @@ public final class ModelQuantizer {
                 copyOthers(made);
                 byte[] config = output.config(rotation);
                 Files.write(made.resolve(UnfinishedFolder.CONFIG), config);
-                report = withLosses(report, before, measure(() -> Checkpoint.open(made, config), evaluation));
+                report = report.with(text, before, measure(() -> Checkpoint.open(made, config), text.evaluation()));
                 Files.write(made.resolve(REPORT), report.lines());
                 folder.finish();
                 return report;
             }
         }
+    }
+
+    /// The same with a text that does not come with the engine.
+    public QuantizeReport run(List<TokenSequence> calibration, List<TokenSequence> evaluation) throws IOException {
+        return run(new CalibrationText(calibration, evaluation, false));
     }
 
     private void requireFloats(ModelConfig config) {
@@ -135,19 +140,6 @@ public final class ModelQuantizer {
                 DsaSettings.defaults(),
                 new KvSettings(KvFormat.F32, null),
                 new WeightsSettings(0, null, WeightsSettings.OFF));
-    }
-
-    private static QuantizeReport withLosses(
-            QuantizeReport report, @Nullable TextLoss before, @Nullable TextLoss after) {
-        return new QuantizeReport(
-                report.profile(),
-                report.rotation(),
-                report.search(),
-                report.sizeBefore(),
-                report.sizeAfter(),
-                report.layers(),
-                before,
-                after);
     }
 
     private void copyOthers(Path made) throws IOException {

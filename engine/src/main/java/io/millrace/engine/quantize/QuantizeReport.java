@@ -7,14 +7,16 @@ import org.jspecify.annotations.Nullable;
 
 /// What quantising came to.
 ///
-/// @param profile     weight profile, e.g. `w8a8`
-/// @param rotation    the rotation's id, `none` without
-/// @param search      whether scales were searched for
-/// @param sizeBefore  tensor bytes of the source
-/// @param sizeAfter   tensor bytes of the result
-/// @param layers      error of each layer, embedding and head last
-/// @param before      loss of the source on the evaluation text, null without text
-/// @param after       loss of the result on it
+/// @param profile            weight profile, e.g. `w8a8`
+/// @param rotation           the rotation's id, `none` without
+/// @param search             whether scales were searched for
+/// @param sizeBefore         tensor bytes of the source
+/// @param sizeAfter          tensor bytes of the result
+/// @param layers             error of each layer, embedding and head last
+/// @param calibrationTokens  tokens of the text that inputs were learnt from, 0 without
+/// @param bundledText        whether both texts are those that come with the engine
+/// @param before             loss of the source on the evaluation text, null without text
+/// @param after              loss of the result on it
 public record QuantizeReport(
         String profile,
         String rotation,
@@ -22,8 +24,12 @@ public record QuantizeReport(
         long sizeBefore,
         long sizeAfter,
         List<LayerError> layers,
+        long calibrationTokens,
+        boolean bundledText,
         @Nullable TextLoss before,
         @Nullable TextLoss after) {
+    private static final long FEW_TOKENS = 1000;
+
     public QuantizeReport {
         layers = List.copyOf(layers);
     }
@@ -35,6 +41,23 @@ public record QuantizeReport(
     /// @param relative  root of the mean, over these matrices, of expected squared output error over
     ///                  expected squared output, weights alone; so what scales a matrix changes nothing
     public record LayerError(String layer, int matrices, double relative) {}
+
+    /// The same with what was found out about texts.
+    QuantizeReport with(CalibrationText text, @Nullable TextLoss lossBefore, @Nullable TextLoss lossAfter) {
+        long tokens =
+                text.calibration().stream().mapToLong(TokenSequence::length).sum();
+        return new QuantizeReport(
+                profile,
+                rotation,
+                search,
+                sizeBefore,
+                sizeAfter,
+                layers,
+                tokens,
+                text.bundled(),
+                lossBefore,
+                lossAfter);
+    }
 
     /// The report as lines of text.
     public List<String> lines() {
@@ -48,6 +71,15 @@ public record QuantizeReport(
                 sizeBefore,
                 sizeAfter,
                 (double) sizeAfter / sizeBefore));
+        lines.add(calibrationTokens == 0 ? "calibration: none" : "calibration: " + count(calibrationTokens));
+        if (calibrationTokens < FEW_TOKENS) {
+            lines.add("warning: " + count(calibrationTokens)
+                    + " of calibration are too few to rank options by (expected: " + count(FEW_TOKENS) + " or more)");
+        }
+        lines.add("errors: what rounding its matrices changes of their output, relative to the output, "
+                + (calibrationTokens == 0
+                        ? "for inputs taken to be all alike"
+                        : "for inputs as in the calibration text"));
         for (LayerError layer : layers) {
             lines.add(String.format(
                     Locale.ROOT,
@@ -64,7 +96,15 @@ public record QuantizeReport(
                     after.perplexity(),
                     after.perToken() - before.perToken(),
                     after.tokens()));
+            if (bundledText) {
+                lines.add("note: the perplexity is of the built-in text alone; for a model that knows other things"
+                        + " measure on text of its own (--calibration)");
+            }
         }
         return lines;
+    }
+
+    private static String count(long tokens) {
+        return String.format(Locale.ROOT, "%,d tokens", tokens);
     }
 }

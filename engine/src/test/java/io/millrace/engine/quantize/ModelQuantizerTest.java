@@ -13,6 +13,8 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -52,6 +54,11 @@ class ModelQuantizerTest {
         assertThat(Files.readAllLines(made.resolve(ModelQuantizer.REPORT))).isEqualTo(report.lines());
         assertThat(Files.getPosixFilePermissions(made))
                 .isEqualTo(Files.getPosixFilePermissions(Files.createDirectory(folder.resolve("plain"))));
+        assertThat(report.lines())
+                .contains(
+                        "calibration: none",
+                        "errors: what rounding its matrices changes of their output,"
+                                + " relative to the output, for inputs taken to be all alike");
         assertThat(report.layers()).hasSize(5);
         assertThat(report.layers())
                 .allSatisfy(
@@ -93,6 +100,25 @@ class ModelQuantizerTest {
                 .isInstanceOf(MillraceException.class)
                 .hasMessageContaining("quantised or rotated already");
         assertThat(folder.resolve("twice")).doesNotExist();
+    }
+
+    @Test
+    void theReportSaysWhatItsFiguresRestOn() throws IOException {
+        boolean[] counted = new boolean[50];
+        Arrays.fill(counted, true);
+        List<TokenSequence> many = Collections.nCopies(20, new TokenSequence(new int[50], counted));
+        QuantizeReport enough = new ModelQuantizer(source, folder.resolve("a"), W4A8, QuantizeProgress.SILENT)
+                .run(new CalibrationText(many, QuantizeRun.text(), true));
+        assertThat(enough.lines())
+                .contains("calibration: 1,000 tokens")
+                .noneMatch(line -> line.startsWith("warning: "))
+                .anyMatch(line -> line.startsWith("note: the perplexity is of the built-in text alone; "));
+        QuantizeReport few = new ModelQuantizer(source, folder.resolve("b"), W4A8, QuantizeProgress.SILENT)
+                .run(new CalibrationText(many.subList(0, 19), QuantizeRun.text(), false));
+        assertThat(few.lines())
+                .contains("warning: 950 tokens of calibration are too few to rank options by"
+                        + " (expected: 1,000 tokens or more)")
+                .noneMatch(line -> line.startsWith("note: "));
     }
 
     @Test

@@ -1,33 +1,57 @@
 package io.millrace.standalone.command;
 
 import io.millrace.engine.quantize.QuantizeProgress;
+import java.io.PrintStream;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
 import org.jspecify.annotations.Nullable;
 
-/// Shows on a terminal how quantising goes, one bar after the other; elsewhere nothing.
+/// Shows how quantising goes: on a terminal one bar after the other; elsewhere a line at the start of a
+/// phase and then every ten seconds.
 final class QuantizeBar implements QuantizeProgress, AutoCloseable {
     private static final int REFRESH_MILLIS = 100;
+    private static final long LINE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-    private final boolean shown;
+    private final boolean terminal;
+    private final PrintStream lines;
+    private final LongSupplier clock;
     private String phase = "";
+    private long reached;
+    private long lineNanos;
     private @Nullable ProgressBar bar;
 
-    QuantizeBar(boolean shown) {
-        this.shown = shown;
+    /// @param terminal  whether a person watches
+    /// @param lines     where lines go if not
+    /// @param clock     in nanoseconds
+    QuantizeBar(boolean terminal, PrintStream lines, LongSupplier clock) {
+        this.terminal = terminal;
+        this.lines = lines;
+        this.clock = clock;
     }
 
     @Override
     public void advanced(String current, long done, long total) {
-        if (!shown) {
-            return;
+        boolean begins = !phase.equals(current) || done < reached;
+        phase = current;
+        reached = done;
+        if (terminal) {
+            draw(begins, done, total);
+        } else if (begins || clock.getAsLong() - lineNanos >= LINE_NANOS) {
+            lineNanos = clock.getAsLong();
+            lines.println(current + ": " + done + " of " + total);
         }
-        if (bar == null || !phase.equals(current) || done < bar.getCurrent()) {
+    }
+
+    private void draw(boolean begins, long done, long total) {
+        if (begins) {
             close();
-            phase = current;
+        }
+        if (bar == null) {
             bar = new ProgressBarBuilder()
-                    .setTaskName(current)
+                    .setTaskName(phase)
                     .setInitialMax(total)
                     .setUpdateIntervalMillis(REFRESH_MILLIS)
                     .setStyle(ProgressBarStyle.ASCII)

@@ -68,9 +68,8 @@ public final class QuantizeCommand implements Callable<Integer> {
         CalibrationText text = CalibrationText.read(
                 model.directory(), ModelConfig.read(model.directory()).vocabSize(), calibration);
         QuantizeReport report;
-        try (QuantizeBar bar = new QuantizeBar(LoadingBar.hasTerminal())) {
-            report = new ModelQuantizer(model.directory(), out, settings, bar)
-                    .run(text.calibration(), text.evaluation());
+        try (QuantizeBar bar = new QuantizeBar(LoadingBar.hasTerminal(), console.err(), System::nanoTime)) {
+            report = new ModelQuantizer(model.directory(), out, settings, bar).run(text);
         }
         report.lines().forEach(console.out()::println);
         console.out().flush();
