@@ -12,7 +12,9 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.zip.CRC32C;
 
 /// Writes a pack file under a temporary name of its own and renames it when all of it is on the disk. It
@@ -22,6 +24,11 @@ import java.util.zip.CRC32C;
 final class PackWriter implements PackSink, AutoCloseable {
     private static final int MAX_WRITE = 64 << 20;
     private static final String TEMPORARY_SUFFIX = ".tmp";
+
+    /// Names of the files this process is writing. Its process id would not do: in a container every start
+    /// has the same. And their locks cannot be asked: opening and closing a file gives up all locks that
+    /// the same process has on it.
+    private static final Set<String> OWN = ConcurrentHashMap.newKeySet();
 
     private final Path target;
     private final Path temporary;
@@ -46,6 +53,21 @@ final class PackWriter implements PackSink, AutoCloseable {
     static PackWriter create(Path target) throws IOException {
         Path temporary = target.resolveSibling("." + target.getFileName() + "."
                 + ProcessHandle.current().pid() + "." + UUID.randomUUID() + TEMPORARY_SUFFIX);
+        String name = String.valueOf(temporary.getFileName());
+        OWN.add(name);
+        boolean created = false;
+        try {
+            FileChannel channel = open(temporary);
+            created = true;
+            return new PackWriter(target, temporary, channel);
+        } finally {
+            if (!created) {
+                OWN.remove(name);
+            }
+        }
+    }
+
+    private static FileChannel open(Path temporary) throws IOException {
         FileChannel channel = FileChannel.open(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         try {
             // A file system without locks refuses; left-overs then stay until somebody removes them.
@@ -58,14 +80,12 @@ final class PackWriter implements PackSink, AutoCloseable {
             throw e;
         }
         channel.position(PackHeader.BYTES);
-        return new PackWriter(target, temporary, channel);
+        return channel;
     }
 
     /// Whether a file name is one of a file being written by another process, or left by one.
     static boolean isForeignTemporary(String name) {
-        return name.startsWith(".")
-                && name.endsWith(TEMPORARY_SUFFIX)
-                && !name.contains("." + ProcessHandle.current().pid() + ".");
+        return name.startsWith(".") && name.endsWith(TEMPORARY_SUFFIX) && !OWN.contains(name);
     }
 
     @Override
@@ -149,9 +169,13 @@ final class PackWriter implements PackSink, AutoCloseable {
     /// Removes what was not finished. Idempotent.
     @Override
     public void close() throws IOException {
-        channel.close();
-        if (!finished) {
-            Files.deleteIfExists(temporary);
+        try {
+            channel.close();
+            if (!finished) {
+                Files.deleteIfExists(temporary);
+            }
+        } finally {
+            OWN.remove(String.valueOf(temporary.getFileName()));
         }
     }
 }
