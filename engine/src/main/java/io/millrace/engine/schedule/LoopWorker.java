@@ -150,10 +150,10 @@ final class LoopWorker {
             addSampledRows();
             scheduler.took(plan, model.step(plan, sampler));
         } catch (RuntimeException e) {
-            log.error("a step of {} rows failed", plan.rows(), e);
+            String failure = failure("the step failed", "a step of " + plan.rows() + " rows", e);
             for (int i = 0; i < plan.count(); i++) {
                 counters.failed.increment();
-                fail(plan.sequence(i), new MillraceException(ErrorCode.INTERNAL, "the step failed", e));
+                fail(plan.sequence(i), new MillraceException(ErrorCode.INTERNAL, failure, e));
             }
             return;
         } finally {
@@ -232,9 +232,23 @@ final class LoopWorker {
 
     /// A failure of one sequence, its listener's or stop condition's included, ends that sequence alone.
     private void failAlone(Sequence sequence, RuntimeException cause) {
-        log.error("sequence {} failed", sequence.request(), cause);
+        String failure = failure("the sequence failed", "sequence " + sequence.request(), cause);
         counters.failed.increment();
-        fail(sequence, new MillraceException(ErrorCode.INTERNAL, "the sequence failed", cause));
+        fail(sequence, new MillraceException(ErrorCode.INTERNAL, failure, cause));
+    }
+
+    /// Logs a failure: a known one by its reason, for where it was thrown says no more; any other with its
+    /// trace.
+    ///
+    /// @return what to tell of it
+    private static String failure(String told, String what, RuntimeException cause) {
+        if (cause instanceof MillraceException known) {
+            log.error("{} failed: {}", what, known.getMessage());
+            log.debug("{} failed", what, known);
+            return told + ": " + known.getMessage();
+        }
+        log.error("{} failed", what, cause);
+        return told;
     }
 
     private void fail(Sequence sequence, MillraceException error) {

@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import java.util.ArrayList;
@@ -13,6 +17,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 class EngineLoopTest {
     private static final int PAGES = 24;
@@ -349,6 +354,34 @@ class EngineLoopTest {
             assertThat(finished(other).ids()).hasSize(50);
             assertThat(loop.stats().freePages()).isEqualTo(PAGES);
         }
+    }
+
+    @Test
+    void aKnownFailureIsLoggedAsOneLineWithItsReason() {
+        Logger log = (Logger) LoggerFactory.getLogger(LoopWorker.class);
+        ListAppender<ILoggingEvent> lines = new ListAppender<>();
+        lines.start();
+        log.addAppender(lines);
+        try (EngineLoop loop = loop(new FakeSteps(PAGES))) {
+            StopCondition broken = id -> {
+                throw new MillraceException(ErrorCode.INTERNAL, "logit of token 0: NaN (expected: a finite number)");
+            };
+            Recorder failed = run(loop, Requests.of(prompt(5), new int[0], 50, broken));
+            assertThatThrownBy(failed::finish)
+                    .cause()
+                    .hasMessage("the sequence failed: logit of token 0: NaN (expected: a finite number)");
+        } finally {
+            log.detachAppender(lines);
+        }
+        assertThat(lines.list)
+                .filteredOn(line -> line.getLevel() == Level.ERROR)
+                .singleElement()
+                .satisfies(line -> {
+                    assertThat(line.getFormattedMessage())
+                            .startsWith("sequence ")
+                            .endsWith(" failed: logit of token 0: NaN (expected: a finite number)");
+                    assertThat(line.getThrowableProxy()).isNull();
+                });
     }
 
     private static void stop(EngineLoop loop) {
