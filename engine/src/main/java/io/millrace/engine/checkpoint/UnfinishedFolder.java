@@ -1,6 +1,5 @@
-package io.millrace.engine.quantize;
+package io.millrace.engine.checkpoint;
 
-import io.millrace.engine.checkpoint.NewModelFolder;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import java.io.IOException;
@@ -24,17 +23,20 @@ import org.slf4j.LoggerFactory;
 /// A model folder while it is made, hidden beside its place. Its configuration, without which nothing
 /// loads, has another name until the very last step, which renames that one file: whenever the process
 /// is killed before, what it leaves does not load. The folder is locked as long as its maker lives, so
-/// that what a killed one left can be told apart and removed.
-final class UnfinishedFolder implements AutoCloseable {
+/// that what a killed one left can be told apart and removed. A process that is told to end removes it
+/// itself.
+public final class UnfinishedFolder implements AutoCloseable {
     /// Name of the configuration until everything else is in place.
-    static final String CONFIG = "config.json.unfinished";
+    public static final String CONFIG = "config.json.unfinished";
 
     private static final Logger LOG = LoggerFactory.getLogger(UnfinishedFolder.class);
     private static final String LOADABLE_CONFIG = "config.json";
     private static final String LOCK = "lock";
+    private static final int ATTEMPTS_AT_EXIT = 100;
 
     private final Path target;
     private final FileChannel lock;
+    private final Thread atExit = new Thread(this::deleteAtExit, "delete-unfinished-folder");
     private Path made;
     private boolean finished;
 
@@ -47,7 +49,7 @@ final class UnfinishedFolder implements AutoCloseable {
     /// Says so if there is something at the target, or if it cannot be made.
     ///
     /// @throws MillraceException `INVALID_REQUEST`
-    static void requireNew(NewModelFolder target) {
+    public static void requireNew(NewModelFolder target) {
         if (Files.exists(target.path().resolve(CONFIG))) {
             throw MillraceException.ofParam(
                     ErrorCode.INVALID_REQUEST,
@@ -61,7 +63,7 @@ final class UnfinishedFolder implements AutoCloseable {
     ///
     /// @param target  where it goes: not there
     @SuppressWarnings("resource") // the channel is closed by close()
-    static UnfinishedFolder create(NewModelFolder target) throws IOException {
+    public static UnfinishedFolder create(NewModelFolder target) throws IOException {
         Path parent = Objects.requireNonNull(target.whole().getParent(), "parent");
         if (Files.isDirectory(parent)) {
             removeAbandoned(parent, target.hiddenPrefix());
@@ -74,16 +76,18 @@ final class UnfinishedFolder implements AutoCloseable {
             // What is left then stays, and is named, until somebody removes it.
             LOG.debug("{} cannot be locked: {}", made, e.toString());
         }
-        return new UnfinishedFolder(target.whole(), made, channel);
+        UnfinishedFolder folder = new UnfinishedFolder(target.whole(), made, channel);
+        Runtime.getRuntime().addShutdownHook(folder.atExit);
+        return folder;
     }
 
     /// Where the files go.
-    Path path() {
+    public Path path() {
         return made;
     }
 
     /// Puts the folder in its place and then gives its configuration the name it is loaded by.
-    void finish() throws IOException {
+    public synchronized void finish() throws IOException {
         Files.move(made, target, StandardCopyOption.ATOMIC_MOVE);
         made = target;
         Files.delete(made.resolve(LOCK));
@@ -94,9 +98,29 @@ final class UnfinishedFolder implements AutoCloseable {
     /// Deletes the folder if it was not finished.
     @Override
     public void close() throws IOException {
+        try {
+            Runtime.getRuntime().removeShutdownHook(atExit);
+        } catch (IllegalStateException e) {
+            // The process ends: the hook deletes, and the lock goes with the process.
+            return;
+        }
         try (lock) {
             if (!finished) {
                 delete(made);
+            }
+        }
+    }
+
+    // Whoever fills the folder still runs and may add a file to it when it was just emptied.
+    private synchronized void deleteAtExit() {
+        for (int attempt = 0; !finished && attempt < ATTEMPTS_AT_EXIT; attempt++) {
+            try {
+                if (Files.exists(made)) {
+                    delete(made);
+                }
+                return;
+            } catch (IOException e) {
+                LOG.debug("{} is there still: {}", made, e.toString());
             }
         }
     }

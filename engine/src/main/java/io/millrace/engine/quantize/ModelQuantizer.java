@@ -3,6 +3,7 @@ package io.millrace.engine.quantize;
 import io.millrace.engine.checkpoint.Checkpoint;
 import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.checkpoint.NewModelFolder;
+import io.millrace.engine.checkpoint.UnfinishedFolder;
 import io.millrace.engine.checkpoint.WeightRotation;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;

@@ -2,6 +2,7 @@ package io.millrace.engine.synthetic;
 
 import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.checkpoint.NewModelFolder;
+import io.millrace.engine.checkpoint.UnfinishedFolder;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.model.LoadProgress;
@@ -14,7 +15,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
-import java.util.stream.Stream;
 
 /// Makes a model folder of random weights that every service loads: a configuration, packed weights,
 /// and the tokenizer and template of another model. It appears under its name once it is complete.
@@ -44,28 +44,24 @@ public record SyntheticModel(Path config, WeightProfile profile, Path tokenizer,
     ///     `INVALID_REQUEST` if there is something at the target
     /// @throws IOException if a file cannot be read or written
     public ModelConfig write(Path target, LoadProgress progress) throws IOException {
-        NewModelFolder folder = new NewModelFolder(target);
-        folder.require();
+        NewModelFolder place = new NewModelFolder(target);
+        UnfinishedFolder.requireNew(place);
         if (!Files.isRegularFile(config)) {
             throw MillraceException.ofParam(
                     ErrorCode.INVALID_REQUEST, "config", config + ": no such file (expected: a config.json)");
         }
         ModelConfig shape = ModelConfig.readFile(config);
         requireTokenizer(shape);
-        Path made = folder.createHidden();
-        boolean finished = false;
-        try {
+        try (UnfinishedFolder folder = UnfinishedFolder.create(place)) {
+            Path made = folder.path();
             Files.copy(config, made.resolve(CONFIG));
             copyTokenizer(made);
             ModelPack.write(
                     made, profile, kernels, new RandomTensors(seed, shape.layers() + shape.mtpLayers()), progress);
-            Files.move(made, folder.whole(), StandardCopyOption.ATOMIC_MOVE);
-            finished = true;
+            // Packing reads it by the name that the folder's last step gives it.
+            Files.move(made.resolve(CONFIG), made.resolve(UnfinishedFolder.CONFIG), StandardCopyOption.ATOMIC_MOVE);
+            folder.finish();
             return shape;
-        } finally {
-            if (!finished) {
-                delete(made);
-            }
         }
     }
 
@@ -86,17 +82,5 @@ public record SyntheticModel(Path config, WeightProfile profile, Path tokenizer,
                                 + ", as the tokenizer of " + tokenizer + " has)");
             }
         }
-    }
-
-    // Holds files alone.
-    private static void delete(Path folder) throws IOException {
-        List<Path> files;
-        try (Stream<Path> listed = Files.list(folder)) {
-            files = listed.toList();
-        }
-        for (Path file : files) {
-            Files.delete(file);
-        }
-        Files.delete(folder);
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.millrace.engine.checkpoint.Checkpoint;
 import io.millrace.engine.checkpoint.NewModelFolder;
+import io.millrace.engine.checkpoint.UnfinishedFolder;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.model.LoadProgress;
 import io.millrace.engine.model.LoadedModel;

@@ -136,4 +136,32 @@ class SyntheticModelTest {
         assertThatThrownBy(() -> model(WeightProfile.CHECKPOINT, 1))
                 .hasMessage("profile: checkpoint (expected: bf16, w8a8 or w4a8)");
     }
+
+    @Test
+    void whatAKilledProcessLeftIsRemovedByTheNextAndWhatAnotherMakesStays() throws Exception {
+        Path target = folder.resolve("made");
+        Process killed = SyntheticRun.start(MINI, target);
+        killed.destroyForcibly().waitFor();
+        assertThat(left()).hasSize(1);
+        Path abandoned = left().getFirst();
+        Process running = SyntheticRun.start(MINI, target);
+        try {
+            Path other = left().getFirst();
+            assertThat(left()).containsExactly(other).doesNotContain(abandoned);
+            write("made", WeightProfile.W8A8, 1);
+            assertThat(left()).containsExactlyInAnyOrder(other, target);
+            assertThat(target).isDirectoryNotContaining("glob:**{lock,.unfinished}");
+            running.destroy();
+            running.waitFor();
+            assertThat(left()).containsExactly(target);
+        } finally {
+            running.destroyForcibly().waitFor();
+        }
+    }
+
+    private List<Path> left() throws IOException {
+        try (Stream<Path> paths = Files.list(folder)) {
+            return paths.toList();
+        }
+    }
 }
