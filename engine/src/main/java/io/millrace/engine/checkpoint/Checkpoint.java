@@ -155,6 +155,19 @@ public final class Checkpoint implements AutoCloseable {
         };
     }
 
+    /// Checks that all numbers of a floating-point weight are finite, those of its block scales too.
+    ///
+    /// @throws io.millrace.engine.error.MillraceException `INVALID_CHECKPOINT`, naming file, tensor and
+    /// element
+    public void requireFinite(String name) {
+        String stored = config.tiedEmbeddings() && name.equals(HEAD) ? EMBEDDING : name;
+        FiniteNumbers.require(tensors.fileOf(stored), tensors.info(stored));
+        if (tensors.info(stored).type() == TensorType.F8_E4M3) {
+            String scales = TensorValidator.scaleName(stored);
+            FiniteNumbers.require(tensors.fileOf(scales), tensors.info(scales));
+        }
+    }
+
     /// A vector as a float32 copy in `arena`, aligned to 64 bytes.
     ///
     /// @throws IllegalArgumentException if there is no such vector

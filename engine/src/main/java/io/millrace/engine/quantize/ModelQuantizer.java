@@ -77,6 +77,7 @@ public final class ModelQuantizer {
     public QuantizeReport run(CalibrationText text) throws IOException {
         require();
         try (Checkpoint checkpoint = Checkpoint.open(source)) {
+            requireFinite(checkpoint);
             WeightRotation rotation =
                     settings.rotate() ? WeightRotation.largest(checkpoint.config(), settings.seed()) : null;
             WeightFolds folds = new WeightFolds(checkpoint, rotation, settings.search());
@@ -111,6 +112,15 @@ public final class ModelQuantizer {
                     ErrorCode.INVALID_CHECKPOINT,
                     source + ": quantised or rotated already (expected: a checkpoint in floating point)",
                     null);
+        }
+    }
+
+    // First of all: folded into its neighbours, a number that is none would be found elsewhere or not at all.
+    private void requireFinite(Checkpoint checkpoint) {
+        List<TensorPlan.Entry> plan = TensorPlan.of(checkpoint, settings.profile());
+        for (int i = 0; i < plan.size(); i++) {
+            checkpoint.requireFinite(plan.get(i).name());
+            progress.advanced("checking", i + 1L, plan.size());
         }
     }
 
