@@ -64,7 +64,18 @@ class BenchCommandTest {
         assertThat(run.answers())
                 .anyMatch(line -> line.startsWith("decode         3      150  w4a8"))
                 .anyMatch(line -> line.startsWith("  prefill 20 at 150, w4a8: attention part "));
-        assertThat(Files.readString(svg)).startsWith("<svg ");
+        assertThat(run.errors()).contains(": w4a8 decode 3 at 150, auto: ", ": w4a8 decode 3 at 150, dense: ");
+        assertThat(run.errors()).doesNotContain("MORE THAN");
+        assertThat(Files.readString(svg)).startsWith("<svg ").contains("<title>mini: ", ", int8 keys, Millrace ");
+        JsonNode machine = JsonMapper.shared().readTree(Files.readString(json)).path(0);
+        assertThat(machine.path("model").asString()).isEqualTo("mini");
+        assertThat(machine.path("kv").asString()).isEqualTo("int8");
+        assertThat(machine.path("chunk").asInt()).isEqualTo(16);
+        assertThat(machine.path("threads").asInt())
+                .isEqualTo(Runtime.getRuntime().availableProcessors());
+        assertThat(machine.path("options").valueStream().map(JsonNode::asString))
+                .startsWith("bench", "--model", MINI.toString())
+                .contains("--chunk", "16");
         List<JsonNode> rows = rows(json);
         if (NativeKernels.declines().isEmpty()) {
             assertThat(JsonMapper.shared()

@@ -6,24 +6,35 @@ import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
-/// Writes a report as a JSON array: the machine's best limits of the run, then a row each.
+/// Writes a report as a JSON array: the machine with its best limits of the run and what was measured under, then
+/// a row each.
 final class BenchJson {
     private BenchJson() {}
 
     static String of(BenchReport report) {
         JsonMapper mapper = JsonMapper.shared();
         ArrayNode array = mapper.createArrayNode();
-        report.limits()
-                .ifPresent(machine -> putLimits(
-                        array.addObject()
-                                .put("phase", "machine")
-                                .put("isa", machine.isa().id())
-                                .put("threads", machine.threads()),
-                        machine));
+        putMachine(array.addObject(), report);
         for (BenchRow row : report.rows()) {
             put(array.addObject(), row);
         }
         return mapper.writerWithDefaultPrettyPrinter().writeValueAsString(array) + "\n";
+    }
+
+    private static void putMachine(ObjectNode object, BenchReport report) {
+        BenchSetup setup = report.setup();
+        object.put("phase", "machine");
+        report.limits().ifPresent(machine -> object.put("isa", machine.isa().id()));
+        object.put("threads", setup.threads())
+                .put("model", setup.model())
+                .put("kv", setup.kv())
+                .put("chunk", setup.chunk())
+                .put("version", setup.version())
+                .put("date", setup.date().toString());
+        ArrayNode options = object.putArray("options");
+        setup.options().forEach(options::add);
+        put(object, "loadAverage", setup.loadAverage());
+        report.limits().ifPresent(machine -> putLimits(object, machine));
     }
 
     private static void put(ObjectNode object, BenchRow row) {

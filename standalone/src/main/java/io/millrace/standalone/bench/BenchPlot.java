@@ -12,13 +12,20 @@ public final class BenchPlot {
     private static final int ROW = 24;
     private static final int BAR = 16;
     private static final int HEAD = 40;
+    private static final int TITLE = 28;
+    // A frame stands out of its bar on all sides, so that it is seen where the bar is the longer one.
+    private static final int FRAME = 2;
 
     private BenchPlot() {}
 
     /// An SVG document.
-    public static String svg(List<BenchRow> rows) {
+    public static String svg(BenchReport report) {
+        List<BenchRow> rows = report.rows();
         StringBuilder body = new StringBuilder();
-        int y = 0;
+        String title = escape(title(report));
+        body.append("<title>").append(title).append("</title>\n");
+        text(body, 10, TITLE - 8, "start", title);
+        int y = TITLE;
         for (BenchPhase phase : BenchPhase.values()) {
             List<BenchRow> shown =
                     rows.stream().filter(row -> row.work().phase() == phase).toList();
@@ -33,6 +40,13 @@ public final class BenchPlot {
                 WIDTH,
                 y + ROW,
                 body);
+    }
+
+    private static String title(BenchReport report) {
+        BenchSetup setup = report.setup();
+        String isa = report.limits().map(machine -> machine.isa().id() + ", ").orElse("");
+        return setup.model() + ": " + isa + setup.threadsText() + ", " + setup.kv() + " keys, Millrace "
+                + setup.version();
     }
 
     private static int draw(StringBuilder body, String phase, List<BenchRow> rows, int top) {
@@ -52,10 +66,10 @@ public final class BenchPlot {
         int y = top + HEAD;
         for (BenchRow row : rows) {
             text(body, LABELS - 8, y + BAR - 4, "end", escape(label(row)));
-            rect(body, y, row.speed().median() * scale, "fill=\"#3b6ea5\"");
+            rect(body, y, row.speed().median() * scale, BAR, "fill=\"#3b6ea5\"");
             if (row.limitTokensPerSecond().isPresent()) {
                 double limit = row.limitTokensPerSecond().getAsDouble();
-                rect(body, y, limit * scale, "fill=\"none\" stroke=\"#888888\"");
+                rect(body, y - FRAME, limit * scale, BAR + 2 * FRAME, "fill=\"none\" stroke=\"#222222\"");
             }
             double end =
                     Math.max(row.speed().median(), row.limitTokensPerSecond().orElse(0)) * scale;
@@ -82,14 +96,14 @@ public final class BenchPlot {
                 + (row.dsa().equals(BenchRow.DENSE) ? ", dense" : "");
     }
 
-    private static void rect(StringBuilder body, int y, double width, String style) {
+    private static void rect(StringBuilder body, int y, double width, int height, String style) {
         body.append(String.format(
                 Locale.ROOT,
                 "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" %s/>%n",
                 LABELS,
                 y,
                 width,
-                BAR,
+                height,
                 style));
     }
 

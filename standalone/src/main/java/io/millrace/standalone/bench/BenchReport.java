@@ -11,7 +11,8 @@ import java.util.OptionalDouble;
 ///
 /// @param limits  of the machine, the best of the run; empty where there is no C code to measure with
 /// @param rows    the figures
-public record BenchReport(Optional<MachineLimits> limits, List<BenchRow> rows) {
+/// @param setup   what they were measured under
+public record BenchReport(Optional<MachineLimits> limits, List<BenchRow> rows, BenchSetup setup) {
     private static final int PERCENT = 100;
     private static final String LINE = "%-9s %6s %8s  %-10s %-14s %-6s %10s  %-21s %10s %6s";
 
@@ -24,8 +25,8 @@ public record BenchReport(Optional<MachineLimits> limits, List<BenchRow> rows) {
         List<String> lines = new ArrayList<>();
         limits.ifPresent(machine -> lines.add(String.format(
                 Locale.ROOT,
-                "machine: %d threads, %s; at best reads %s",
-                machine.threads(),
+                "machine: %s, %s; at best reads %s",
+                setup.threadsText(),
                 machine.isa().id(),
                 BenchFigures.limits(machine))));
         lines.add(String.format(
@@ -45,8 +46,11 @@ public record BenchReport(Optional<MachineLimits> limits, List<BenchRow> rows) {
         for (BenchRow row : rows) {
             lines.add(line(row).stripTrailing());
         }
-        for (List<String> figures :
-                List.of(BenchFigures.ofRows(rows), BenchFigures.denseOverAuto(rows), BenchFigures.operators(rows))) {
+        for (List<String> figures : List.of(
+                BenchWarnings.of(rows, setup),
+                BenchFigures.ofRows(rows),
+                BenchFigures.denseOverAuto(rows),
+                BenchFigures.operators(rows))) {
             if (!figures.isEmpty()) {
                 lines.add("");
                 lines.addAll(figures);

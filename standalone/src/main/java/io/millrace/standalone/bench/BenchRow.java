@@ -47,7 +47,7 @@ public record BenchRow(
 
     /// Tokens per second over some measurements.
     ///
-    /// @param median   of them
+    /// @param median   of them; of an even number of measurements the mean of the two speeds in the middle
     /// @param min      of them
     /// @param max      of them
     /// @param repeats  how many
@@ -55,11 +55,11 @@ public record BenchRow(
         /// From the times of measurements.
         ///
         /// @param tokens   of each
-        /// @param seconds  not empty; sorted by this
+        /// @param seconds  not empty
         static Speed of(int tokens, double[] seconds) {
-            double middle = median(seconds);
-            int n = seconds.length;
-            return new Speed(tokens / middle, tokens / seconds[n - 1], tokens / seconds[0], n);
+            double[] speeds = Arrays.stream(seconds).map(one -> tokens / one).toArray();
+            double middle = median(speeds);
+            return new Speed(middle, speeds[0], speeds[speeds.length - 1], speeds.length);
         }
 
         /// The middle of some values, which are sorted by this.

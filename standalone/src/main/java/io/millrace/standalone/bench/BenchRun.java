@@ -18,10 +18,6 @@ import java.util.function.Consumer;
 /// Measures models one after the other, and the machine right before and after each figure: the better of both is
 /// what that figure is compared with.
 public final class BenchRun {
-    private static final double PACK_FACTOR = 1.15;
-    private static final long REST_BYTES = 250L << 20;
-    private static final int MIB = 1 << 20;
-
     private final BenchSettings settings;
     private final Consumer<String> notes;
     private final LoadProgress progress;
@@ -61,8 +57,8 @@ public final class BenchRun {
     }
 
     /// What was measured so far.
-    public BenchReport report() {
-        return new BenchReport(machine.best(), rows);
+    public BenchReport report(BenchSetup setup) {
+        return new BenchReport(machine.best(), rows, setup);
     }
 
     private void check(ModelConfig config) {
@@ -112,9 +108,10 @@ public final class BenchRun {
         rows.add(row);
         notes.accept(String.format(
                 Locale.ROOT,
-                "%s %s: %.1f tokens/s",
+                "%s %s, %s: %.1f tokens/s",
                 row.profile(),
                 work.label(),
+                row.dsa(),
                 row.speed().median()));
     }
 
@@ -129,14 +126,6 @@ public final class BenchRun {
                 : model.tensorBytes().values().stream()
                         .mapToLong(Long::longValue)
                         .sum();
-        long most = (long) (PACK_FACTOR * pack) + bench.poolBytes() + REST_BYTES;
-        notes.accept(String.format(
-                Locale.ROOT,
-                "peak memory in RAM: %,d MiB, %s %,d MiB (1.15 x %,d MiB of weights + %,d MiB of keys + 250 MiB)",
-                peak / MIB,
-                peak <= most ? "within" : "MORE THAN",
-                most / MIB,
-                pack / MIB,
-                bench.poolBytes() / MIB));
+        notes.accept(MemoryNote.of(peak, pack, bench.poolBytes()));
     }
 }

@@ -9,6 +9,7 @@ import io.millrace.standalone.bench.BenchPlot;
 import io.millrace.standalone.bench.BenchReport;
 import io.millrace.standalone.bench.BenchRun;
 import io.millrace.standalone.bench.BenchSettings;
+import io.millrace.standalone.bench.BenchSetup;
 import io.millrace.standalone.bench.PeerBench;
 import io.millrace.standalone.bench.StoredFormats;
 import io.millrace.standalone.bench.TemporaryModel;
@@ -16,14 +17,19 @@ import io.millrace.standalone.suite.ModelFolder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /// `millrace bench`: speed of whole models beside the limits of the machine.
 @Command(
@@ -41,6 +47,9 @@ public final class BenchCommand implements Callable<Integer> {
     private static final long SEED = 1;
 
     private final Console console;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
 
     @Mixin
     private ModelOption model = new ModelOption();
@@ -138,10 +147,14 @@ public final class BenchCommand implements Callable<Integer> {
             names = "--repeats",
             paramLabel = "N",
             defaultValue = "5",
-            description = "Measurements of each kind; the table gives their median (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Measurements of each kind; the table gives the median of their speeds (default: ${DEFAULT-VALUE}).")
     private int repeats;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Write the rows as a JSON array.")
+    @Option(
+            names = "--json",
+            paramLabel = "FILE",
+            description = "Write the rows as a JSON array, what they were measured under first.")
     private @Nullable Path json;
 
     @Option(names = "--svg", paramLabel = "FILE", description = "Draw the rows, bars against limits.")
@@ -172,7 +185,7 @@ public final class BenchCommand implements Callable<Integer> {
             peers.run(run::add);
         } finally {
             // Of a run that fails the rows it had finished; the failure is told after them.
-            write(run.report());
+            write(run.report(setup(settings)));
         }
         return ExitCode.OK;
     }
@@ -187,7 +200,7 @@ public final class BenchCommand implements Callable<Integer> {
             Files.writeString(json, report.json());
         }
         if (svg != null) {
-            Files.writeString(svg, BenchPlot.svg(report.rows()));
+            Files.writeString(svg, BenchPlot.svg(report));
         }
     }
 
@@ -242,6 +255,29 @@ public final class BenchCommand implements Callable<Integer> {
                 chunk,
                 repeats,
                 new KernelSettings(provider, threads, null, isa));
+    }
+
+    private BenchSetup setup(BenchSettings settings) {
+        String version = BenchCommand.class.getPackage().getImplementationVersion();
+        return new BenchSetup(
+                modelName(),
+                settings.kv().name().toLowerCase(Locale.ROOT),
+                settings.chunk(),
+                settings.kernels().threads(),
+                version == null ? "(development build)" : version,
+                Instant.now().truncatedTo(ChronoUnit.SECONDS),
+                spec.root().commandLine().getParseResult().originalArgs(),
+                BenchSetup.systemLoadAverage());
+    }
+
+    // A config.json is named by its folder as well.
+    private String modelName() {
+        Path path = (synthetic == null ? model.directory() : synthetic)
+                .toAbsolutePath()
+                .normalize();
+        int names = path.getNameCount();
+        int shown = synthetic != null && path.endsWith("config.json") ? 2 : 1;
+        return path.subpath(Math.max(0, names - shown), names).toString();
     }
 
     private List<WeightProfile> profiles() {

@@ -6,10 +6,12 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.millrace.kernels.nativecode.IsaLevel;
 import io.millrace.kernels.nativecode.MachineLimits;
+import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -26,6 +28,33 @@ class BenchReportTest {
             Map.of("linear", 12.5),
             Optional.of(new RowCost(new RowCost.Reads(500e6), Optional.empty())),
             Optional.of(new MachineLimits(IsaLevel.AVX512, 2, 20e9, 1400e9, 300e9)));
+
+    private static final BenchSetup SETUP = new BenchSetup(
+            "mid",
+            "int8",
+            256,
+            2,
+            "1.2.3",
+            Instant.parse("2026-01-02T03:04:05Z"),
+            List.of("bench", "--model", "a/mid", "--prefill", ""),
+            OptionalDouble.of(7.25));
+
+    private static BenchReport report(Optional<MachineLimits> limits, List<BenchRow> rows) {
+        return new BenchReport(limits, rows, SETUP);
+    }
+
+    // A decoded token reads that much, on a machine of these limits.
+    private static BenchRow decode(double bytes, double readBytesPerSecond, double int8OpsPerSecond) {
+        return new BenchRow(
+                BenchWork.decode(0, 64),
+                "w8a8",
+                "native",
+                "auto",
+                BenchRow.Speed.of(64, new double[] {1}),
+                Map.of(),
+                Optional.of(new RowCost(new RowCost.Reads(bytes), Optional.empty())),
+                Optional.of(new MachineLimits(IsaLevel.AVX512, 2, readBytesPerSecond, int8OpsPerSecond, 300e9)));
+    }
 
     // 1000 us a token, of these 400 inside products with weights and 500 in attention; 280 M and 84 M products.
     private static BenchRow prefill(String dsa, double attentionMicros, double indexerMicros, double seconds) {
@@ -66,12 +95,13 @@ class BenchReportTest {
     @Test
     void theMedianOfTheMeasurementsCounts() {
         assertThat(ROW.speed()).isEqualTo(new BenchRow.Speed(32, 16, 64, 3));
-        assertThat(BenchRow.Speed.of(6, new double[] {3, 1})).isEqualTo(new BenchRow.Speed(3, 2, 6, 2));
+        assertThat(BenchRow.Speed.of(6, new double[] {3, 1})).isEqualTo(new BenchRow.Speed(4, 2, 6, 2));
     }
 
     @Test
     void jsonHasTheMachineThenTheRows() {
-        JsonNode json = JsonMapper.shared().readTree(new BenchReport(Optional.of(LIMITS), List.of(ROW)).json());
+        JsonNode json = JsonMapper.shared()
+                .readTree(report(Optional.of(LIMITS), List.of(ROW)).json());
         assertThat(json).hasSize(2);
         assertThat(json.get(0).path("phase").asString()).isEqualTo("machine");
         assertThat(json.get(0).path("readBytesPerSecond").asDouble()).isEqualTo(27e9);
@@ -108,22 +138,92 @@ class BenchReportTest {
     }
 
     @Test
+    void jsonTellsWhatWasMeasuredUnder() {
+        for (Optional<MachineLimits> limits : List.of(Optional.of(LIMITS), Optional.<MachineLimits>empty())) {
+            JsonNode machine = JsonMapper.shared()
+                    .readTree(report(limits, List.of(ROW)).json())
+                    .get(0);
+            assertThat(machine.path("phase").asString()).isEqualTo("machine");
+            assertThat(machine.path("isa").asString("none")).isEqualTo(limits.isPresent() ? "avx512" : "none");
+            assertThat(machine.has("int8OpsPerSecond")).isEqualTo(limits.isPresent());
+            assertThat(machine.path("model").asString()).isEqualTo("mid");
+            assertThat(machine.path("kv").asString()).isEqualTo("int8");
+            assertThat(machine.path("chunk").asInt()).isEqualTo(256);
+            assertThat(machine.path("threads").asInt()).isEqualTo(2);
+            assertThat(machine.path("version").asString()).isEqualTo("1.2.3");
+            assertThat(machine.path("date").asString()).isEqualTo("2026-01-02T03:04:05Z");
+            assertThat(machine.path("options").valueStream().map(JsonNode::asString))
+                    .containsExactly("bench", "--model", "a/mid", "--prefill", "");
+            assertThat(machine.path("loadAverage").asDouble()).isEqualTo(7.25);
+        }
+    }
+
+    @Test
+    void rowsThatReadLittleAreToldToSayNothingAboutBandwidth() {
+        String warning = "weights fit into the processor's caches where decode and verify rows read less than 200 MB a"
+                + " step, so these rows say nothing about bandwidth";
+        assertThat(report(Optional.empty(), List.of(decode(199e6, 20e9, 1e12))).lines())
+                .contains(warning);
+        // 4 rows of 250 MB; prefill reads are not counted.
+        assertThat(report(Optional.empty(), List.of(decode(201e6, 20e9, 1e12), verify(), prefill("auto", 100, 25, 1)))
+                        .lines())
+                .noneMatch(line -> line.contains("caches"));
+    }
+
+    @Test
+    void limitsThatDifferTellOfADisturbedMachine() {
+        String warning = "the machine was disturbed: limits beside the rows differ ";
+        String load = "; load average 7.3, own 2 threads included";
+        assertThat(report(Optional.empty(), List.of(decode(500e6, 20e9, 1e12), decode(500e6, 27e9, 1.3e12)))
+                        .lines())
+                .contains(warning + "1.4 times (reads GB/s 20.0 .. 27.0)" + load);
+        assertThat(report(Optional.empty(), List.of(decode(500e6, 20e9, 1.5e12), decode(500e6, 20e9, 1e12)))
+                        .lines())
+                .contains(warning + "1.5 times (int8 GOPS 1000.0 .. 1500.0)" + load);
+        assertThat(report(Optional.empty(), List.of(decode(500e6, 20e9, 1e12), decode(500e6, 25e9, 1.2e12)))
+                        .lines())
+                .noneMatch(line -> line.contains("disturbed"));
+    }
+
+    @Test
+    void memoryIsJudgedForLargeModelsOnly() {
+        long mib = 1 << 20;
+        assertThat(MemoryNote.of(310 * mib, 10 * mib, 2 * mib))
+                .isEqualTo("peak memory in RAM: 310 MiB, of which 10 MiB are weights and 2 MiB keys");
+        String aim = "; the project's aim for large models, 1,420 MiB (1.15 x 1,000 MiB of weights + 20 MiB of keys"
+                + " + 250 MiB), is ";
+        assertThat(MemoryNote.of(1420 * mib, 1000 * mib, 20 * mib))
+                .isEqualTo("peak memory in RAM: 1,420 MiB" + aim + "met");
+        assertThat(MemoryNote.of(1421 * mib, 1000 * mib, 20 * mib))
+                .isEqualTo("peak memory in RAM: 1,421 MiB" + aim + "missed");
+    }
+
+    @Test
+    void oneThreadIsOne() {
+        BenchSetup one =
+                new BenchSetup("mid", "int8", 256, 1, "1.2.3", SETUP.date(), List.of(), OptionalDouble.empty());
+        assertThat(new BenchReport(Optional.of(LIMITS), List.of(), one).lines().getFirst())
+                .startsWith("machine: 1 thread, avx512; ");
+    }
+
+    @Test
     void jsonSaysHowMuchOfThePeakProductsReach() {
         JsonNode json = JsonMapper.shared()
-                .readTree(new BenchReport(Optional.empty(), List.of(prefill("dense", 500, 0, 0.512), verify())).json());
+                .readTree(report(Optional.empty(), List.of(prefill("dense", 500, 0, 0.512), verify()))
+                        .json());
         // 2 x 140 M products are 200 us at 1400 GOPS, of 400 us inside.
-        assertThat(json.get(0).path("int8ShareInWeightOperators").asDouble()).isCloseTo(0.5, within(1e-12));
+        assertThat(json.get(1).path("int8ShareInWeightOperators").asDouble()).isCloseTo(0.5, within(1e-12));
         // 2 x 70 M are 100 us, 2 x 45 M at 300 GFLOPS 300 us; the keys would take 50 us.
-        assertThat(json.get(0).path("attentionShareOfLimit").asDouble()).isCloseTo(0.8, within(1e-12));
-        assertThat(json.get(0).path("attentionMicrosPerToken").asDouble()).isEqualTo(500);
+        assertThat(json.get(1).path("attentionShareOfLimit").asDouble()).isCloseTo(0.8, within(1e-12));
+        assertThat(json.get(1).path("attentionMicrosPerToken").asDouble()).isEqualTo(500);
         // 2 x 350 M are 500 us, 2 x 75 M 500 us.
-        assertThat(json.get(0).path("limitTokensPerSecond").asDouble()).isCloseTo(1000, within(1e-9));
-        assertThat(json.get(0).has("bytesPerToken")).isFalse();
-        assertThat(json.get(1).path("phase").asString()).isEqualTo("verify");
-        assertThat(json.get(1).path("tokens").asInt()).isEqualTo(128);
-        assertThat(json.get(1).path("rowsPerStep").asInt()).isEqualTo(4);
-        assertThat(json.get(1).has("int8ShareInWeightOperators")).isFalse();
-        assertThat(json.get(1).has("attentionShareOfLimit")).isFalse();
+        assertThat(json.get(1).path("limitTokensPerSecond").asDouble()).isCloseTo(1000, within(1e-9));
+        assertThat(json.get(1).has("bytesPerToken")).isFalse();
+        assertThat(json.get(2).path("phase").asString()).isEqualTo("verify");
+        assertThat(json.get(2).path("tokens").asInt()).isEqualTo(128);
+        assertThat(json.get(2).path("rowsPerStep").asInt()).isEqualTo(4);
+        assertThat(json.get(2).has("int8ShareInWeightOperators")).isFalse();
+        assertThat(json.get(2).has("attentionShareOfLimit")).isFalse();
     }
 
     @Test
@@ -136,7 +236,7 @@ class BenchReportTest {
     void figuresBelowTheTableTellWhatRowsReach() {
         List<BenchRow> rows = List.of(ROW, verify(), prefill("auto", 100, 25, 0.256), prefill("dense", 500, 0, 0.512));
         String limits = "limits 20.0 GB/s, int8 1400 GOPS, float32 300 GFLOPS; ";
-        assertThat(new BenchReport(Optional.empty(), rows).lines())
+        assertThat(report(Optional.empty(), rows).lines())
                 .contains(
                         "  decode 64 at 4096, w8a8, auto: " + limits
                                 + "reads 500.0 MB a token, at 16.0 GB/s; attention part 0 us",
@@ -157,7 +257,7 @@ class BenchReportTest {
 
     @Test
     void theTableTellsHowMuchOfTheLimitIsReached() {
-        List<String> lines = new BenchReport(Optional.of(LIMITS), List.of(ROW)).lines();
+        List<String> lines = report(Optional.of(LIMITS), List.of(ROW)).lines();
         assertThat(lines.getFirst())
                 .isEqualTo("machine: 2 threads, avx512; at best reads 27.0 GB/s, int8 1480 GOPS, float32 348 GFLOPS");
         assertThat(lines.get(2))
@@ -169,16 +269,34 @@ class BenchReportTest {
 
     @Test
     void theTableTellsTheRowsOfAStep() {
-        List<String> lines = new BenchReport(Optional.empty(), List.of(verify())).lines();
+        List<String> lines = report(Optional.empty(), List.of(verify())).lines();
         assertThat(lines.get(1)).startsWith("verify 4     128        0  w8a8 ").endsWith("80.0   80 %");
     }
 
     @Test
     void thePlotHasABarAndAFrameForEachRow() {
-        String svg = BenchPlot.svg(List.of(ROW));
+        String svg = BenchPlot.svg(report(Optional.of(LIMITS), List.of(ROW)));
         assertThat(svg).startsWith("<svg ").contains("64 at 4096, w8a8, native", "32.0 (80 %)");
         assertThat(svg.split("<rect", -1)).hasSize(4);
-        assertThat(BenchPlot.svg(List.of(verify()))).contains("verify, tokens per second", "128 by 4 at 0, w8a8");
+        assertThat(BenchPlot.svg(report(Optional.empty(), List.of(verify()))))
+                .contains("verify, tokens per second", "128 by 4 at 0, w8a8");
+    }
+
+    @Test
+    void thePlotIsTitledAndTheFrameOfALongerBarIsSeen() {
+        BenchSetup setup =
+                new BenchSetup("a<b", "int8", 256, 2, "1.2.3", SETUP.date(), List.of(), OptionalDouble.empty());
+        // 64 tokens/s, of 20 that the limit allows.
+        String svg = BenchPlot.svg(new BenchReport(Optional.of(LIMITS), List.of(decode(1e9, 20e9, 1e12)), setup));
+        assertThat(svg)
+                .contains("<title>a&lt;b: avx512, 2 threads, int8 keys, Millrace 1.2.3</title>")
+                .contains(">a&lt;b: avx512, 2 threads, int8 keys, Millrace 1.2.3</text>");
+        List<String> rects =
+                svg.lines().filter(line -> line.startsWith("<rect x=")).toList();
+        assertThat(rects).hasSize(2);
+        assertThat(rects.get(0)).contains("height=\"16\" fill=\"#3b6ea5\"");
+        // Drawn later, and higher than the bar.
+        assertThat(rects.get(1)).contains("height=\"20\" fill=\"none\" stroke=\"#222222\"");
     }
 
     @Test
