@@ -39,6 +39,7 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
     void stream(ChoiceState state, @Nullable Prefilled prefilled, Receiver receiver) {
         Prefilled handedOver = prefilled;
         Set<ServingInstance> failed = new HashSet<>();
+        Outage outage = new Outage();
         for (int tries = 1; ; tries++) {
             ServingInstance instance = choose(state, handedOver, failed);
             try (ServingInstance.Call _ = instance.begin()) {
@@ -56,6 +57,9 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
                                 instance.name(),
                                 e.getStatus().getCode());
                         handedOver = null;
+                        if (isGone(broken.error()) && outage.lasts(state)) {
+                            tries--;
+                        }
                         afterBreak(state, tries, instance, broken.error());
                     }
                 }
@@ -73,8 +77,33 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
         }
     }
 
+    /// Instances that are gone use up no tries of a stream that already showed tokens, for as long as it
+    /// waits for one to come back; a new token begins a new wait.
+    private final class Outage {
+        private long since;
+        private long tokens;
+
+        boolean lasts(ChoiceState state) {
+            long shown = state.cursor().count();
+            if (shown > tokens) {
+                tokens = shown;
+                since = System.nanoTime();
+            }
+            boolean waits = shown > 0
+                    && System.nanoTime() - since < settings.resumeWait().toNanos();
+            if (waits) {
+                ChoiceState.pause(MIN_PAUSE_MILLIS);
+            }
+            return waits;
+        }
+    }
+
+    private static boolean isGone(MillraceException error) {
+        return error.code() == ErrorCode.DECODE_UNAVAILABLE || error.code() == ErrorCode.SHUTTING_DOWN;
+    }
+
     private void afterBreak(ChoiceState state, int tries, ServingInstance instance, MillraceException error) {
-        if (error.code() == ErrorCode.DECODE_UNAVAILABLE || error.code() == ErrorCode.SHUTTING_DOWN) {
+        if (isGone(error)) {
             instance.lost();
         }
         if (tries >= settings.decodeAttempts()) {

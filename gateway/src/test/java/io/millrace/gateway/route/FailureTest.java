@@ -214,4 +214,16 @@ class FailureTest {
         String failed = suite.prefill.requests.getLast().getLeaseId();
         await().untilAsserted(() -> assertThat(suite.cache.released).containsExactly(failed));
     }
+
+    @Test
+    void instancesThatAreGoneUseUpNoTriesOfAStreamThatShowedTokens() {
+        suite.answer(TEXT);
+        bothDecode(new Mishap.Die(3, Status.CANCELLED));
+        for (int i = 0; i < 3; i++) {
+            bothDecode(new Mishap.Die(0, Status.UNAVAILABLE));
+        }
+
+        assertThat(streamed(suite.stream(PATH, Suite.chat(STREAM))))
+                .isEqualTo("One two three four five six seven eight nine ten.");
+    }
 }
