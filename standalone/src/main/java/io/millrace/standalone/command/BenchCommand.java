@@ -147,8 +147,7 @@ public final class BenchCommand implements Callable<Integer> {
             names = "--repeats",
             paramLabel = "N",
             defaultValue = "5",
-            description =
-                    "Measurements of each kind; the table gives the median of their speeds (default: ${DEFAULT-VALUE}).")
+            description = "Measurements of each kind; the table has the median speed (default: ${DEFAULT-VALUE}).")
     private int repeats;
 
     @Option(
