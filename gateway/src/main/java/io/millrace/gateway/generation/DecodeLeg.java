@@ -42,6 +42,7 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
         Outage outage = new Outage();
         for (int tries = 1; ; tries++) {
             ServingInstance instance = choose(state, handedOver, failed);
+            int shown = state.cursor().count();
             try (ServingInstance.Call _ = instance.begin()) {
                 stream(state, handedOver, instance, receiver);
                 return;
@@ -57,10 +58,13 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
                                 instance.name(),
                                 e.getStatus().getCode());
                         handedOver = null;
-                        if (isGone(broken.error()) && outage.lasts(state)) {
-                            tries--;
-                        }
+                        boolean idle = isGone(broken.error()) && state.cursor().count() == shown;
+                        boolean waits = idle && outage.lasts(shown);
+                        tries -= waits ? 1 : 0;
                         afterBreak(state, tries, instance, broken.error());
+                        if (waits) {
+                            ChoiceState.pause(MIN_PAUSE_MILLIS);
+                        }
                     }
                 }
             }
@@ -77,24 +81,19 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
         }
     }
 
-    /// Instances that are gone use up no tries of a stream that already showed tokens, for as long as it
-    /// waits for one to come back; a new token begins a new wait.
+    /// A stream that already showed tokens waits for an instance to come back: calls that find one gone,
+    /// and show nothing more, use up no tries meanwhile.
     private final class Outage {
         private long since;
-        private long tokens;
+        private int tokens;
 
-        boolean lasts(ChoiceState state) {
-            long shown = state.cursor().count();
+        boolean lasts(int shown) {
             if (shown > tokens) {
                 tokens = shown;
                 since = System.nanoTime();
             }
-            boolean waits = shown > 0
+            return shown > 0
                     && System.nanoTime() - since < settings.resumeWait().toNanos();
-            if (waits) {
-                ChoiceState.pause(MIN_PAUSE_MILLIS);
-            }
-            return waits;
         }
     }
 

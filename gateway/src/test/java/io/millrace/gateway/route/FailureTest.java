@@ -226,4 +226,17 @@ class FailureTest {
         assertThat(streamed(suite.stream(PATH, Suite.chat(STREAM))))
                 .isEqualTo("One two three four five six seven eight nine ten.");
     }
+
+    @Test
+    void instancesThatDieOfEachTokenUseUpTheTries() {
+        suite.answer(TEXT);
+        for (int i = 0; i < 3; i++) {
+            bothDecode(new Mishap.Die(1, Status.UNAVAILABLE));
+        }
+
+        List<JsonNode> chunks = suite.stream(PATH, Suite.chat(STREAM));
+
+        assertThat(chunks.getLast().get("error").get("code").asString()).isEqualTo("decode_unavailable");
+        assertThat(suite.decodeRequests()).hasSize(3);
+    }
 }
