@@ -308,11 +308,20 @@ class EngineLoopTest {
 
     @Test
     void cancelFreesThePagesBeforeItIsTold() throws InterruptedException {
-        try (EngineLoop loop = loop(new FakeSteps(PAGES))) {
+        var model = new FakeSteps(PAGES);
+        var cancelled = new CountDownLatch(1);
+        model.cost(plan -> {
+            if (plan.samples(0)) {
+                model.hold(cancelled);
+            }
+            return 0;
+        });
+        try (EngineLoop loop = loop(model)) {
             Recorder recorder = new Recorder(0);
             SequenceHandle handle = loop.reserve(Requests.of(prompt(100), 300)).start(Handover.nothing(), recorder);
             recorder.awaitFirstTokens();
             handle.cancel();
+            cancelled.countDown();
             assertThatThrownBy(recorder::finish)
                     .isInstanceOf(CompletionException.class)
                     .hasCauseInstanceOf(MillraceException.class)
