@@ -45,6 +45,7 @@ public final class Sampler {
     private final int[] choices;
     private final int[] positions;
     private final GumbelNoise noise = new GumbelNoise();
+    private final NoisyMaximum maximum = new NoisyMaximum(noise);
     private final WholeRow whole;
     private final int[] passingIds = new int[SamplingBatch.MAX_CANDIDATES];
     private MemorySegment logits = MemorySegment.NULL;
@@ -61,7 +62,7 @@ public final class Sampler {
         this.seeds = new long[maxRows];
         this.choices = new int[maxRows];
         this.positions = new int[maxRows];
-        this.whole = new WholeRow(vocabSize, noise);
+        this.whole = new WholeRow(vocabSize, maximum);
     }
 
     /// Begins a step.
@@ -186,21 +187,12 @@ public final class Sampler {
         }
         double max = found.logit(row, 0);
         double temperature = how.temperature();
-        int winner = found.id(row, 0);
-        double winning = Double.NEGATIVE_INFINITY;
+        NoisyMaximum drawn = maximum.begin(found.id(row, 0));
         for (int i = 0; i < found.contenders(row); i++) {
             int id = found.contender(row, i);
-            double scaled = (logit(row, id) - max) / temperature;
-            int word = noise.word(id);
-            if (scaled + GumbelNoise.noiseBound(word) > winning) {
-                double sum = scaled + GumbelNoise.noise(word);
-                if (sum > winning) {
-                    winning = sum;
-                    winner = id;
-                }
-            }
+            drawn.offer(id, (logit(row, id) - max) / temperature);
         }
-        return winner;
+        return drawn.winner();
     }
 
     private int drawWhole(int row, SamplingParams how, double total) {
@@ -289,21 +281,11 @@ public final class Sampler {
     }
 
     private int drawFrom(int row, int kept, SamplingParams how) {
-        int winner = found.id(row, 0);
-        double winning = Double.NEGATIVE_INFINITY;
+        NoisyMaximum drawn = maximum.begin(found.id(row, 0));
         for (int rank = 0; rank < kept; rank++) {
-            int id = found.id(row, rank);
-            double scaled = scaled(row, rank, how);
-            int word = noise.word(id);
-            if (scaled + GumbelNoise.noiseBound(word) > winning) {
-                double sum = scaled + GumbelNoise.noise(word);
-                if (sum > winning || (sum == winning && id < winner)) {
-                    winning = sum;
-                    winner = id;
-                }
-            }
+            drawn.offer(found.id(row, rank), scaled(row, rank, how));
         }
-        return winner;
+        return drawn.winner();
     }
 
     private List<TopLogprob> top(int row, SamplingParams how, double max, double logSum) {

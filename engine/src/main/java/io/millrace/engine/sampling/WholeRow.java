@@ -17,13 +17,13 @@ final class WholeRow {
     /// Tokens that the filters so far leave: once sorted, by logit descending, then id ascending.
     private final long[] ranked;
 
-    private final GumbelNoise noise;
+    private final NoisyMaximum maximum;
 
-    /// @param noise  of the draw, shared with the caller
-    WholeRow(int vocabSize, GumbelNoise noise) {
+    /// @param maximum  with the noise of the draw, shared with the caller
+    WholeRow(int vocabSize, NoisyMaximum maximum) {
         this.logits = new float[vocabSize];
         this.ranked = new long[vocabSize];
-        this.noise = noise;
+        this.maximum = maximum;
     }
 
     /// Copies the row of a matrix of logits.
@@ -38,24 +38,14 @@ final class WholeRow {
     /// @param floor  least scaled logit
     int drawAll(int best, double temperature, double floor) {
         double max = logits[best];
-        int winner = best;
-        double winning = Double.NEGATIVE_INFINITY;
+        maximum.begin(best);
         for (int i = 0; i < logits.length; i++) {
             double scaled = (logits[i] - max) / temperature;
-            if (scaled < floor || scaled == Double.NEGATIVE_INFINITY) {
-                continue;
-            }
-            int word = noise.word(i);
-            if (scaled + GumbelNoise.noiseBound(word) <= winning) {
-                continue;
-            }
-            double sum = scaled + GumbelNoise.noise(word);
-            if (sum > winning) {
-                winning = sum;
-                winner = i;
+            if (scaled >= floor && scaled > Double.NEGATIVE_INFINITY) {
+                maximum.offer(i, scaled);
             }
         }
-        return winner;
+        return maximum.winner();
     }
 
     /// Draws from what top-k and top-p leave of the tokens that are not below the floor.
@@ -120,21 +110,11 @@ final class WholeRow {
     }
 
     private int drawFrom(int kept, double max, double temperature) {
-        int winner = (int) ranked[0];
-        double winning = Double.NEGATIVE_INFINITY;
+        maximum.begin((int) ranked[0]);
         for (int i = 0; i < kept; i++) {
             int id = (int) ranked[i];
-            double scaled = (logits[id] - max) / temperature;
-            int word = noise.word(id);
-            if (scaled + GumbelNoise.noiseBound(word) <= winning) {
-                continue;
-            }
-            double sum = scaled + GumbelNoise.noise(word);
-            if (sum > winning || (sum == winning && id < winner)) {
-                winning = sum;
-                winner = id;
-            }
+            maximum.offer(id, (logits[id] - max) / temperature);
         }
-        return winner;
+        return maximum.winner();
     }
 }

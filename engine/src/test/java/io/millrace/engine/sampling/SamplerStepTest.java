@@ -41,7 +41,7 @@ class SamplerStepTest {
         }
         GumbelNoise noise = new GumbelNoise();
         noise.select(seed, choice, position);
-        WholeRow whole = new WholeRow(logits.length, noise)
+        WholeRow whole = new WholeRow(logits.length, new NoisyMaximum(noise))
                 .of(MemorySegment.ofArray(logits).asReadOnly(), 0);
         double floor = params.minP() > 0 ? StrictMath.log(params.minP()) : Double.NEGATIVE_INFINITY;
         return params.topP() < 1 || (params.topK() > 0 && params.topK() < logits.length)
