@@ -10,6 +10,7 @@ import io.millrace.gateway.generation.ReplyEvent.Alternative;
 import io.millrace.gateway.generation.ReplyEvent.Delta;
 import io.millrace.gateway.generation.ReplyEvent.Ending;
 import io.millrace.gateway.generation.ReplyEvent.LoggedToken;
+import io.millrace.gateway.generation.ReplyEvent.Part;
 import io.millrace.gateway.generation.ReplyEvent.Reason;
 import io.millrace.proto.v1.Finish;
 import io.millrace.proto.v1.FinishReason;
@@ -26,10 +27,14 @@ import org.jspecify.annotations.Nullable;
 /// Special tokens show no text, and a token that stopped the answer neither, unless the request keeps
 /// it. The last
 /// tokens come together with the finish, so nothing that will be cut is ever shown.
+///
+/// A token is reported with the delta its text went into. One whose text is held back (half a character,
+/// a part of a tool call, layout), or that has none, waits for the next delta.
 final class ReplyAssembler {
     private final ChoiceTask task;
     private final Detokenizer detokenizer;
     private final TokenTexts texts;
+    private final List<LoggedToken> waiting = new ArrayList<>();
     private int openCalls;
     private int completeCalls;
 
@@ -61,21 +66,33 @@ final class ReplyAssembler {
             pieces.add(new Piece(Piece.NO_TOKEN, 0, detokenizer.flush()));
             cut(pieces, charactersToCut(finish));
         }
-        List<ReplyDelta> deltas = new ArrayList<>();
-        List<LoggedToken> logged = new ArrayList<>();
+        List<Part> parts = new ArrayList<>();
         for (Piece piece : pieces) {
-            deltas.addAll(split(piece));
             if (piece.index != Piece.NO_TOKEN && tokens.getLogprobsCount() > piece.index) {
-                logged.add(logged(tokens, piece.index));
+                waiting.add(logged(tokens, piece.index));
             }
+            show(split(piece), parts);
         }
         if (finish != null) {
-            task.parser().ifPresent(parser -> deltas.addAll(parser.finish()));
+            task.parser().ifPresent(parser -> show(parser.finish(), parts));
+            showWaiting(parts);
         }
-        count(deltas);
-        return deltas.isEmpty() && logged.isEmpty()
-                ? Optional.empty()
-                : Optional.of(new Delta(task.index(), deltas, logged));
+        return parts.isEmpty() ? Optional.empty() : Optional.of(new Delta(task.index(), parts));
+    }
+
+    private void show(List<ReplyDelta> deltas, List<Part> parts) {
+        if (!deltas.isEmpty()) {
+            count(deltas);
+            parts.add(new Part(waiting, deltas));
+            waiting.clear();
+        }
+    }
+
+    private void showWaiting(List<Part> parts) {
+        if (!waiting.isEmpty()) {
+            parts.add(new Part(waiting, List.of()));
+            waiting.clear();
+        }
     }
 
     /// A tool call that was cut off by the length ends with `length`, never with `tool_calls`.

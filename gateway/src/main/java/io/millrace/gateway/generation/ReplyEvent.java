@@ -2,6 +2,7 @@ package io.millrace.gateway.generation;
 
 import io.millrace.engine.chat.ReplyDelta;
 import io.millrace.engine.error.MillraceException;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -11,14 +12,39 @@ public sealed interface ReplyEvent {
     int choice();
 
     /// More of a choice.
-    ///
-    /// @param deltas  new text and tool calls, in order; may be empty while log-probabilities are
-    ///                reported
-    /// @param tokens  the tokens behind it, where log-probabilities were asked for
-    record Delta(int choice, List<ReplyDelta> deltas, List<LoggedToken> tokens) implements ReplyEvent {
+    record Delta(int choice, List<Part> parts) implements ReplyEvent {
         public Delta {
-            deltas = List.copyOf(deltas);
+            parts = List.copyOf(parts);
+        }
+
+        /// New text and tool calls of all parts, in order.
+        public List<ReplyDelta> deltas() {
+            List<ReplyDelta> all = new ArrayList<>();
+            for (Part part : parts) {
+                all.addAll(part.deltas);
+            }
+            return all;
+        }
+
+        /// The tokens behind all parts, where log-probabilities were asked for.
+        public List<LoggedToken> tokens() {
+            List<LoggedToken> all = new ArrayList<>();
+            for (Part part : parts) {
+                all.addAll(part.tokens);
+            }
+            return all;
+        }
+    }
+
+    /// What tokens showed.
+    ///
+    /// @param tokens  where log-probabilities were asked for: those the deltas are made of, and before
+    ///                them such as show nothing
+    /// @param deltas  new text and tool calls; empty only for tokens at the end that show nothing
+    record Part(List<LoggedToken> tokens, List<ReplyDelta> deltas) {
+        public Part {
             tokens = List.copyOf(tokens);
+            deltas = List.copyOf(deltas);
         }
     }
 

@@ -14,6 +14,7 @@ import io.millrace.gateway.generation.ReplyEvent.Ending;
 import io.millrace.gateway.generation.ReplyEvent.Failed;
 import io.millrace.gateway.generation.ReplyEvent.Finished;
 import io.millrace.gateway.generation.ReplyEvent.LoggedToken;
+import io.millrace.gateway.generation.ReplyEvent.Part;
 import io.millrace.gateway.generation.ReplyEvent.TokenText;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -61,8 +62,21 @@ public final class ChatFormat implements ReplyFormat {
     }
 
     private List<String> chunks(Delta event, OpenChoice choice) {
-        List<Map<String, @Nullable Object>> deltas = new ArrayList<>();
-        for (ReplyDelta delta : event.deltas()) {
+        List<String> chunks = new ArrayList<>();
+        for (Part part : event.parts()) {
+            List<LoggedToken> tokens = part.tokens();
+            for (Map<String, @Nullable Object> fields : fields(part)) {
+                chunks.add(chunk(event.choice(), withRole(fields, choice), tokens, null));
+                tokens = List.of();
+            }
+        }
+        return chunks;
+    }
+
+    /// Fields of the chunks of a part; the first of them carries its tokens.
+    private static List<Map<String, @Nullable Object>> fields(Part part) {
+        List<Map<String, @Nullable Object>> all = new ArrayList<>();
+        for (ReplyDelta delta : part.deltas()) {
             Map<String, @Nullable Object> fields = new LinkedHashMap<>();
             switch (delta) {
                 case ReasoningDelta(String text) -> fields.put("reasoning_content", text);
@@ -74,18 +88,13 @@ public final class ChatFormat implements ReplyFormat {
                 case ToolCallEnd _ -> {}
             }
             if (!fields.isEmpty()) {
-                deltas.add(fields);
+                all.add(fields);
             }
         }
-        if (deltas.isEmpty() && !event.tokens().isEmpty()) {
-            deltas.add(new LinkedHashMap<>());
+        if (all.isEmpty() && !part.tokens().isEmpty()) {
+            all.add(new LinkedHashMap<>());
         }
-        List<String> chunks = new ArrayList<>();
-        for (Map<String, @Nullable Object> delta : deltas) {
-            List<LoggedToken> tokens = chunks.isEmpty() ? event.tokens() : List.of();
-            chunks.add(chunk(event.choice(), withRole(delta, choice), tokens, null));
-        }
-        return chunks;
+        return all;
     }
 
     private static Map<String, Object> call(int index, String id, String name, String arguments) {
