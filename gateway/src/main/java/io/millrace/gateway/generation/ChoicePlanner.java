@@ -54,9 +54,10 @@ public record ChoicePlanner(ServedModel model, Router router, RandomGenerator se
         return tasks;
     }
 
-    /// The longest context of the checkpoint and the running instances.
+    /// Tokens of prompt and answer together that can be served: the checkpoint's context, or less where no
+    /// running instance holds as many.
     public int contextTokens() {
-        return Math.min(model.maxContextTokens(), router.maxContextTokens().orElse(Integer.MAX_VALUE));
+        return (int) Math.min(model.maxContextTokens(), router.servedTokens().orElse(Integer.MAX_VALUE));
     }
 
     /// What fits, at most as much as asked for: editors always ask for 65,535.
@@ -67,20 +68,24 @@ public record ChoicePlanner(ServedModel model, Router router, RandomGenerator se
                     ErrorCode.INVALID_REQUEST, "prompt", "prompt: 0 tokens (expected: at least 1)");
         }
         if (promptTokens >= context) {
-            throw new MillraceException(
-                    ErrorCode.CONTEXT_LENGTH_EXCEEDED,
-                    "This model's maximum context length is " + context + " tokens, but the prompt has " + promptTokens
-                            + " tokens, which leaves no room for an answer.");
+            throw tooLong(promptTokens, context);
         }
-        long pool = router.kvPoolTokens().orElse(Long.MAX_VALUE);
-        if (promptTokens >= pool) {
-            throw new MillraceException(
-                    ErrorCode.KV_POOL_EXCEEDED,
-                    "The whole KV pool holds " + pool + " tokens, but the prompt has " + promptTokens
-                            + " tokens, which leaves no room for an answer.");
-        }
-        int room = (int) Math.min(context, pool) - promptTokens;
+        int room = context - promptTokens;
         return Math.min(options.maxTokens().orElse(room), room);
+    }
+
+    private MillraceException tooLong(int promptTokens, int context) {
+        int positions =
+                Math.min(model.maxContextTokens(), router.maxContextTokens().orElse(Integer.MAX_VALUE));
+        String rest = ", but the prompt has " + promptTokens + " tokens, which leaves no room for an answer.";
+        if (promptTokens < positions) {
+            return new MillraceException(
+                    ErrorCode.KV_POOL_EXCEEDED, "The whole KV pool holds " + context + " tokens" + rest);
+        }
+        String why = context < positions ? " (the model has " + positions + " positions, the KV pool fewer)" : "";
+        return new MillraceException(
+                ErrorCode.CONTEXT_LENGTH_EXCEEDED,
+                "This model's maximum context length is " + context + " tokens" + why + rest);
     }
 
     private List<Integer> stopIds(GenerationOptions options) {

@@ -88,13 +88,21 @@ public final class Router implements AutoCloseable {
                 .max();
     }
 
-    /// Tokens the largest KV pool of the decode instances holds; empty while none is known.
-    public OptionalLong kvPoolTokens() {
+    /// The most tokens of prompt and answer that one of the decode instances can hold, by its context and
+    /// its KV pool; empty while none is known.
+    public OptionalLong servedTokens() {
         return decode.ready().stream()
                 .flatMap(instance -> instance.description().stream())
-                .mapToLong(DescribeResponse::getKvPoolTokens)
+                .mapToLong(Router::servedTokens)
                 .filter(tokens -> tokens > 0)
                 .max();
+    }
+
+    /// 0 where an instance says neither.
+    private static long servedTokens(DescribeResponse instance) {
+        long context = instance.getMaxContextTokens();
+        long pool = instance.getKvPoolTokens();
+        return context > 0 && pool > 0 ? Math.min(context, pool) : Math.max(context, pool);
     }
 
     /// Fails when no decode instance is there; asks all of them once more before it says so.

@@ -214,6 +214,31 @@ class BadInputTest {
         assertThat(response.body()).contains("2048").containsPattern("prompt has \\d{6} tokens");
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {1024, 1025, 2047, 2048, 5000})
+    void namesTheLengthThatTheModelListGives(int tokens) {
+        String longest = Suite.JSON
+                .readTree(suite.get("/v1/models").body())
+                .get("data")
+                .get(0)
+                .get("max_model_len")
+                .asString();
+        String ids = "1,".repeat(tokens - 1) + "1";
+
+        HttpResponse<String> response = suite.post("/v1/completions", "{\"prompt\":[" + ids + "]}");
+
+        assertThat(response.statusCode()).isEqualTo(400);
+        assertThat(response.body()).contains(" " + longest + " tokens", " " + tokens + " tokens");
+    }
+
+    @Test
+    void takesThePromptThatLeavesRoomForOneToken() {
+        String ids = "1,".repeat(1022) + "1";
+
+        assertThat(suite.post("/v1/completions", "{\"prompt\":[" + ids + "]}").statusCode())
+                .isEqualTo(200);
+    }
+
     @Test
     void refusesAPromptLargerThanTheWholePool() {
         String ids = "1,".repeat(1024) + "1";

@@ -132,7 +132,10 @@ class EndpointTest {
         assertThat(list.get("object").asString()).isEqualTo("list");
         assertThat(list.get("data").get(0)).isEqualTo(one);
         assertThat(one.get("id").asString()).isEqualTo("millrace-mini");
-        assertThat(one.get("max_model_len").asInt()).isEqualTo(2048);
+        // The fakes allow 2048 tokens, and their pools hold 1024.
+        assertThat(one.get("max_model_len").asInt()).isEqualTo(1024);
+        assertThat(post("/tokenize", "{\"prompt\":\"a\"}").get("max_model_len").asInt())
+                .isEqualTo(1024);
     }
 
     @ParameterizedTest
