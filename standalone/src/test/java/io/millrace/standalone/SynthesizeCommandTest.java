@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.millrace.engine.model.ModelPack;
 import io.millrace.standalone.suite.ModelFolder;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -44,6 +46,23 @@ class SynthesizeCommandTest {
         CommandRun again = synthesize(MINI.resolve("config.json"), out, "w4a8");
         assertThat(again.exitCode()).isEqualTo(1);
         assertThat(again.errors()).contains(out + ": exists already").hasLineCount(1);
+    }
+
+    @Test
+    void aMisspeltKeyOfTheConfigurationIsSaidInASentence() throws IOException {
+        Path config = Files.writeString(
+                folder.resolve("shape.json"),
+                Files.readString(MINI.resolve("config.json"))
+                        .replace("\"num_nextn_predict_layers\"", "\"num_nextn_predict_layer\""));
+        Path out = folder.resolve("out");
+
+        CommandRun run = synthesize(config, out, "bf16");
+
+        assertThat(run.exitCode()).isEqualTo(1);
+        assertThat(run.errors())
+                .contains(config + ": num_nextn_predict_layer: unknown key (expected: num_nextn_predict_layers)")
+                .hasLineCount(1);
+        assertThat(out).doesNotExist();
     }
 
     @Test

@@ -71,14 +71,17 @@ public record ModelConfig(
     /// @throws io.millrace.engine.error.MillraceException `INVALID_CHECKPOINT`, naming key, found,
     /// expected
     public static ModelConfig read(Path directory) {
-        return readFile(new ModelFiles(directory).file("config.json"));
+        return ConfigReader.read(JsonFile.read(new ModelFiles(directory).file("config.json")));
     }
 
-    /// Reads a file like `config.json` of any name.
+    /// Reads a file like `config.json` of any name, which somebody may have written by hand: an unknown key
+    /// that is near to a known one is refused.
     ///
     /// @throws io.millrace.engine.error.MillraceException as [#read(Path)] does
     public static ModelConfig readFile(Path file) {
-        return ConfigReader.read(JsonFile.read(file));
+        JsonFile json = JsonFile.read(file);
+        ConfigKeys.requireSpelt(json);
+        return ConfigReader.read(json);
     }
 
     /// Whether layer `layer` has its own indexer and index cache. The MTP layer, number `layers`, always

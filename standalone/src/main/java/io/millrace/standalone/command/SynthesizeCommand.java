@@ -19,7 +19,9 @@ import picocli.CommandLine.Option;
         name = "synthesize",
         description = {
             "Writes a model folder of random weights in the shape of a config.json, to measure speed with.",
-            "The weights are written packed, for the kernels of this machine; every service loads the folder."
+            "The weights are written packed, for the kernels of this machine; every service loads the folder.",
+            "Keys of the config.json that are not known are ignored, but one that looks like a misspelt known one"
+                    + " is refused."
         })
 public final class SynthesizeCommand implements Callable<Integer> {
     private final Console console;
