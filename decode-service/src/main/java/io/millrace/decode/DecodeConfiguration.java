@@ -12,6 +12,8 @@ import io.millrace.rpc.generate.CacheChannel;
 import io.millrace.rpc.generate.EngineMeters;
 import io.millrace.rpc.generate.ServedInstance;
 import io.millrace.rpc.generate.SharedCache;
+import io.millrace.startup.ProcessEnd;
+import io.millrace.startup.ServiceFailure;
 import java.util.HexFormat;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -22,6 +24,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.context.event.ApplicationReadyEvent;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
 import org.springframework.context.ApplicationListener;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
@@ -51,11 +54,19 @@ class DecodeConfiguration {
                 instance == null ? "decode-" + ProcessHandle.current().pid() : instance, names.name(), model);
     }
 
+    /// A process that runs several services brings its own.
+    @Bean
+    @ConditionalOnMissingBean
+    ServiceFailure serviceFailure(ConfigurableApplicationContext application) {
+        return new ProcessEnd(application);
+    }
+
     @Bean(initMethod = "start", destroyMethod = "close")
-    EngineLoop engineLoop(LoadedModel model, DecodeSettings settings, MeterRegistry meters) {
+    EngineLoop engineLoop(LoadedModel model, DecodeSettings settings, MeterRegistry meters, ServiceFailure failure) {
         EngineLoop loop = new EngineLoop(model, settings.loop(), EngineRole.DECODE);
         EngineMeters.bind(loop, meters);
         EngineMeters.kernels(model.kernels().description(), model.kernelChecks(), meters);
+        loop.died().thenAccept(failure::end);
         return loop;
     }
 

@@ -26,8 +26,12 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -310,6 +314,38 @@ class DecodeServiceTest {
             assertThat(rest.firstPosition() + rest.ids().size()).isEqualTo(200);
             assertThat(stopped.get()).isZero();
         }
+    }
+
+    /// An interrupt is something its thread does not expect.
+    @Test
+    void aServiceWhoseEngineDiedSaysWhyAndIsToEnd() throws Exception {
+        Set<Thread> before = loopThreads();
+        CompletableFuture<String> told = new CompletableFuture<>();
+        ConfigurableApplicationContext mortal = suite.mortal(told::complete);
+        try {
+            assertThat(Suite.get(mortal, "/actuator/health/readiness")).contains("\"UP\"");
+            assertThat(loopThreads())
+                    .filteredOn(thread -> !before.contains(thread))
+                    .singleElement()
+                    .satisfies(Thread::interrupt);
+            String reason = told.get(20, TimeUnit.SECONDS);
+            assertThat(reason)
+                    .isEqualTo("the engine of this instance has died and cannot go on: its thread was interrupted");
+            assertThat(Suite.get(mortal, "/actuator/health/readiness")).contains("\"OUT_OF_SERVICE\"");
+            DecodeRequest late =
+                    DecodeRequest.newBuilder().setRequest(request("q1", 5)).build();
+            MillraceException refusal = refusal(suite.decode(mortal), late);
+            assertThat(refusal.code()).isEqualTo(ErrorCode.ENGINE_FAILED);
+            assertThat(refusal).hasMessage(reason);
+        } finally {
+            SpringApplication.exit(mortal);
+        }
+    }
+
+    private static Set<Thread> loopThreads() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("engine-loop-decode"))
+                .collect(Collectors.toSet());
     }
 
     @Test

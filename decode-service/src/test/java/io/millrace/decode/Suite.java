@@ -11,6 +11,7 @@ import io.millrace.engine.settings.KvSettings;
 import io.millrace.prefill.PrefillApplication;
 import io.millrace.proto.v1.DecodeServiceGrpc;
 import io.millrace.proto.v1.PrefillServiceGrpc;
+import io.millrace.startup.ServiceFailure;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -72,6 +73,14 @@ final class Suite implements AutoCloseable {
                 "--millrace.model.path=" + System.getProperty("millrace.root") + "/models/mini");
     }
 
+    /// One more whose engine may fail; the caller stops it.
+    ConfigurableApplicationContext mortal(ServiceFailure failure) {
+        return start(
+                DecodeApplication.builder()
+                        .initializers(context -> context.getBeanFactory().registerSingleton("onFailure", failure)),
+                "--millrace.model.path=" + System.getProperty("millrace.root") + "/models/mini");
+    }
+
     DecodeServiceGrpc.DecodeServiceBlockingStub decode(ConfigurableApplicationContext application) {
         return DecodeServiceGrpc.newBlockingStub(channel(application));
     }
@@ -105,7 +114,12 @@ final class Suite implements AutoCloseable {
     }
 
     String get(String path) throws IOException, InterruptedException {
-        String port = decode.getEnvironment().getRequiredProperty("local.server.port");
+        return get(decode, path);
+    }
+
+    static String get(ConfigurableApplicationContext application, String path)
+            throws IOException, InterruptedException {
+        String port = application.getEnvironment().getRequiredProperty("local.server.port");
         HttpRequest request = HttpRequest.newBuilder(URI.create("http://localhost:" + port + path))
                 .build();
         return HttpClient.newHttpClient()

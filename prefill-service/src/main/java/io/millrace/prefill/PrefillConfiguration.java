@@ -11,6 +11,8 @@ import io.millrace.rpc.generate.CacheChannel;
 import io.millrace.rpc.generate.EngineMeters;
 import io.millrace.rpc.generate.ServedInstance;
 import io.millrace.rpc.generate.SharedCache;
+import io.millrace.startup.ProcessEnd;
+import io.millrace.startup.ServiceFailure;
 import java.util.HexFormat;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -20,6 +22,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.context.event.ApplicationReadyEvent;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
 import org.springframework.context.ApplicationListener;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
@@ -49,11 +52,19 @@ class PrefillConfiguration {
                 instance == null ? "prefill-" + ProcessHandle.current().pid() : instance, names.name(), model);
     }
 
+    /// A process that runs several services brings its own.
+    @Bean
+    @ConditionalOnMissingBean
+    ServiceFailure serviceFailure(ConfigurableApplicationContext application) {
+        return new ProcessEnd(application);
+    }
+
     @Bean(initMethod = "start", destroyMethod = "close")
-    EngineLoop engineLoop(LoadedModel model, PrefillSettings settings, MeterRegistry meters) {
+    EngineLoop engineLoop(LoadedModel model, PrefillSettings settings, MeterRegistry meters, ServiceFailure failure) {
         EngineLoop loop = new EngineLoop(model, settings.loop(), EngineRole.PREFILL);
         EngineMeters.bind(loop, meters);
         EngineMeters.kernels(model.kernels().description(), model.kernelChecks(), meters);
+        loop.died().thenAccept(failure::end);
         return loop;
     }
 

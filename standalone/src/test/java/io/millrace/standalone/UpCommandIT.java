@@ -1,16 +1,23 @@
 package io.millrace.standalone;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.millrace.standalone.client.MillraceClient;
+import io.millrace.standalone.client.ReplyListener;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.URI;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -18,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 /// `millrace up` as a process of its own.
 class UpCommandIT {
     private static final int SIGTERM_EXIT = 128 + 15;
+    private static final String DIED = "the engine of this instance has died and cannot go on: ";
 
     @TempDir
     private Path folder = Path.of("");
@@ -46,7 +54,44 @@ class UpCommandIT {
         }
     }
 
-    private static Process start(Path errors, String... arguments) throws IOException {
+    /// The mapped file loses its pages while it is read: nothing a suite can go on from.
+    @Test
+    @Timeout(value = 120, unit = TimeUnit.SECONDS)
+    void endsWithTheReasonWhenTheWeightsAreGone() throws Exception {
+        Path errors = folder.resolve("errors");
+        Process process = start(errors, "up", "--port", "0", "--provider", "scalar");
+        try (BufferedReader out =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+            String ready = out.readLine();
+            assertThat(ready).as(Files.readString(errors)).startsWith("ready http://127.0.0.1:");
+            try (MillraceClient client = new MillraceClient(URI.create(ready.substring("ready ".length())))) {
+                for (Path pack : packs()) {
+                    try (FileChannel file = FileChannel.open(pack, StandardOpenOption.WRITE)) {
+                        file.truncate(0);
+                    }
+                }
+                assertThatThrownBy(() -> client.complete(Map.of("prompt", "1", "max_tokens", 8), ReplyListener.NONE))
+                        .hasMessageContaining(DIED);
+            }
+            assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+            assertThat(process.exitValue()).isEqualTo(1);
+            assertThat(Files.readString(errors).lines().filter(line -> line.startsWith("millrace: " + DIED)))
+                    .hasSize(1);
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    private List<Path> packs() throws IOException {
+        try (Stream<Path> files = Files.walk(folder)) {
+            List<Path> packs =
+                    files.filter(file -> file.toString().endsWith(".millrace")).toList();
+            assertThat(packs).isNotEmpty();
+            return packs;
+        }
+    }
+
+    private Process start(Path errors, String... arguments) throws IOException {
         String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
         ProcessBuilder builder = new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -61,7 +106,8 @@ class UpCommandIT {
                 "-cp",
                 classPath,
                 "io.millrace.standalone.MillraceCommand");
-        builder.command().addAll(java.util.List.of(arguments));
+        builder.command().addAll(List.of(arguments));
+        builder.environment().put("XDG_CACHE_HOME", folder.toString());
         builder.environment().remove("JAVA_TOOL_OPTIONS");
         builder.environment().remove("JDK_JAVA_OPTIONS");
         return builder.redirectError(errors.toFile()).start();

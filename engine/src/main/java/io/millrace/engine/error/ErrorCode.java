@@ -35,6 +35,7 @@ public enum ErrorCode {
     KV_CHECKSUM_MISMATCH(RpcStatus.DATA_LOSS, 503, true),
     KV_BLOCK_NOT_FOUND(RpcStatus.NOT_FOUND, 503, true),
     LEASE_EXPIRED(RpcStatus.FAILED_PRECONDITION, 503, true),
+    ENGINE_FAILED(RpcStatus.UNAVAILABLE, 503, true),
     SHUTTING_DOWN(RpcStatus.UNAVAILABLE, 503, true),
     CANCELLED(RpcStatus.CANCELLED, 499, false),
     DEADLINE_EXCEEDED(RpcStatus.DEADLINE_EXCEEDED, 504, true);

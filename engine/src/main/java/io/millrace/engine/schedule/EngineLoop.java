@@ -7,6 +7,8 @@ import io.millrace.engine.kv.PagePool;
 import io.millrace.engine.model.LoadedModel;
 import java.util.Locale;
 import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -36,6 +38,8 @@ public final class EngineLoop implements AutoCloseable {
     private final int contextTokens;
     private @Nullable Thread thread;
     private volatile State state = State.NEW;
+    private volatile @Nullable String death;
+    private final CompletableFuture<String> died = new CompletableFuture<>();
 
     private enum State {
         NEW,
@@ -100,16 +104,52 @@ public final class EngineLoop implements AutoCloseable {
         }
     }
 
+    /// Whatever ends the loop, every request is answered, with the true reason.
     private void run() {
         try {
             worker.run(commands, () -> state == State.RUNNING);
-        } finally {
-            if (state == State.RUNNING) {
-                log.error("the engine loop has died; requests are refused from now on");
-            }
-            state = State.STOPPED;
-            worker.abandon(commands);
+        } catch (InterruptedException | RuntimeException | Error e) {
+            die(e);
         }
+        try {
+            worker.endAll(this::ended);
+        } catch (RuntimeException | Error e) {
+            die(e);
+        } finally {
+            state = State.STOPPED;
+            worker.abandon(commands, this::ended);
+            String reason = death;
+            if (reason != null) {
+                died.complete(reason);
+            }
+        }
+    }
+
+    /// The first reason counts.
+    private void die(Throwable cause) {
+        if (death != null) {
+            log.debug("the engine loop failed again as it ended", cause);
+            return;
+        }
+        String reason = LoopDeath.reason(cause);
+        death = reason;
+        state = State.STOPPING;
+        log.error("{}", reason, cause);
+    }
+
+    /// Why requests are refused by a loop that does not run.
+    MillraceException ended() {
+        String reason = death;
+        return reason == null
+                ? new MillraceException(ErrorCode.SHUTTING_DOWN, "this instance is shutting down")
+                : new MillraceException(ErrorCode.ENGINE_FAILED, reason);
+    }
+
+    /// Completes with the reason when the loop has died of anything unexpected and all requests have been
+    /// told; never otherwise. A dead loop does not come back: whoever owns the process is to end it. What
+    /// depends on the stage may run on the loop thread, and must not wait for it.
+    public CompletionStage<String> died() {
+        return died.minimalCompletionStage();
     }
 
     /// Whether the loop takes requests.
@@ -143,11 +183,11 @@ public final class EngineLoop implements AutoCloseable {
     /// @throws MillraceException `CONTEXT_LENGTH_EXCEEDED` or `KV_POOL_EXCEEDED` if there can never be
     ///     room for the given tokens and one more; `QUEUE_FULL` with the time to wait before a retry if
     ///     every place is taken or the wait grew too long; `CANCELLED` if the thread was interrupted;
-    ///     `SHUTTING_DOWN`
+    ///     `SHUTTING_DOWN` if the loop was closed; `ENGINE_FAILED` with the reason if it died
     public Reservation reserve(SequenceRequest request) {
         checkFits(request);
         if (state != State.RUNNING) {
-            throw shuttingDown();
+            throw ended();
         }
         if (!places.tryAcquire()) {
             counters.refused.increment();
@@ -205,7 +245,7 @@ public final class EngineLoop implements AutoCloseable {
         if (reservation.admission().completeExceptionally(refusal)) {
             counters.refused.increment();
         } else if (reservation.admission().isCompletedExceptionally()) {
-            throw shuttingDown();
+            throw ended();
         } else if (refusal.code() == ErrorCode.QUEUE_FULL) {
             return;
         } else {
@@ -242,10 +282,6 @@ public final class EngineLoop implements AutoCloseable {
         return new MillraceException(ErrorCode.QUEUE_FULL, why, null, retry.millis(ahead), null);
     }
 
-    private static MillraceException shuttingDown() {
-        return new MillraceException(ErrorCode.SHUTTING_DOWN, "this instance is shutting down");
-    }
-
     SequenceHandle start(Reservation reservation, Handover handover, SequenceListener listener) {
         var generation = new Generation(reservation.request(), listener, contextTokens);
         var sequence = new Sequence(reservation, generation, nanoClock.getAsLong());
@@ -266,7 +302,7 @@ public final class EngineLoop implements AutoCloseable {
             throw new IllegalStateException("the command queue of the engine loop is full");
         }
         if (state == State.STOPPED) {
-            worker.abandon(commands);
+            worker.abandon(commands, this::ended);
         }
     }
 

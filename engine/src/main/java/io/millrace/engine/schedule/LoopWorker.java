@@ -14,6 +14,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,25 +50,19 @@ final class LoopWorker {
         this.sampler = new Sampler(model.vocabSize(), settings.sequences());
     }
 
-    /// Runs until told to stop; then ends what there is.
-    void run(BlockingQueue<EngineLoop.Command> commands, BooleanSupplier goOn) {
+    /// Runs until told to stop. What it throws is the end of the loop.
+    void run(BlockingQueue<EngineLoop.Command> commands, BooleanSupplier goOn) throws InterruptedException {
         boolean idle = true;
-        try {
-            while (goOn.getAsBoolean()) {
-                takeCommands(commands, idle);
-                sweep();
-                scheduler.admit(nanoClock.getAsLong());
-                scheduler.plan(plan);
-                scheduler.publish();
-                idle = plan.isEmpty();
-                if (!idle) {
-                    step();
-                }
+        while (goOn.getAsBoolean()) {
+            takeCommands(commands, idle);
+            sweep();
+            scheduler.admit(nanoClock.getAsLong());
+            scheduler.plan(plan);
+            scheduler.publish();
+            idle = plan.isEmpty();
+            if (!idle) {
+                step();
             }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } finally {
-            endAll();
         }
     }
 
@@ -252,8 +247,11 @@ final class LoopWorker {
     }
 
     private void fail(Sequence sequence, MillraceException error) {
-        end(sequence, nanoClock.getAsLong());
-        tell(sequence.generation().listener(), error);
+        try {
+            end(sequence, nanoClock.getAsLong());
+        } finally {
+            tell(sequence.generation().listener(), error);
+        }
     }
 
     private void end(Sequence sequence, long now) {
@@ -271,14 +269,17 @@ final class LoopWorker {
         }
     }
 
-    private void endAll() {
+    /// Ends what there is.
+    ///
+    /// @param why  says why, anew for each request
+    void endAll(Supplier<MillraceException> why) {
         List<Sequence> all = new ArrayList<>(scheduler.running());
         all.addAll(scheduler.preempted());
         for (Sequence sequence : all) {
-            fail(sequence, shuttingDown());
+            fail(sequence, why.get());
         }
         for (Reservation reservation : scheduler.waiting()) {
-            refuse(reservation);
+            refuse(reservation, why);
         }
         scheduler.waiting().clear();
         for (Reservation reservation : List.copyOf(scheduler.reserved())) {
@@ -290,13 +291,13 @@ final class LoopWorker {
     }
 
     /// Answers the commands left in the queue of a loop that has stopped. Any thread.
-    void abandon(BlockingQueue<EngineLoop.Command> commands) {
+    void abandon(BlockingQueue<EngineLoop.Command> commands, Supplier<MillraceException> why) {
         EngineLoop.Command command = commands.poll();
         while (command != null) {
             switch (command) {
-                case EngineLoop.Command.Admit(Reservation reservation) -> refuse(reservation);
+                case EngineLoop.Command.Admit(Reservation reservation) -> refuse(reservation, why);
                 case EngineLoop.Command.Start(Reservation ignored, Sequence sequence, Handover handover) ->
-                    tell(sequence.generation().listener(), shuttingDown());
+                    tell(sequence.generation().listener(), why.get());
                 case EngineLoop.Command.Free(Reservation ignored) -> {}
                 case EngineLoop.Command.Wake() -> {}
             }
@@ -304,12 +305,8 @@ final class LoopWorker {
         }
     }
 
-    private void refuse(Reservation reservation) {
-        reservation.admission().completeExceptionally(shuttingDown());
+    private void refuse(Reservation reservation, Supplier<MillraceException> why) {
+        reservation.admission().completeExceptionally(why.get());
         placeFreed.accept(0);
-    }
-
-    private static MillraceException shuttingDown() {
-        return new MillraceException(ErrorCode.SHUTTING_DOWN, "this instance is shutting down");
     }
 }

@@ -1,5 +1,6 @@
 package io.millrace.engine.schedule;
 
+import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.kv.KvLayout;
 import io.millrace.engine.kv.PagePool;
 import java.lang.foreign.MemorySegment;
@@ -23,6 +24,7 @@ public final class Reservation implements AutoCloseable {
     private volatile long admittedNanos;
     private int[] pages = NO_PAGES;
     private boolean spent;
+    private boolean revoked;
 
     Reservation(EngineLoop loop, SequenceRequest request, PagePool pool, long arrivedNanos) {
         this.loop = loop;
@@ -45,11 +47,12 @@ public final class Reservation implements AutoCloseable {
     /// @param blockIndex  index in the sequence
     /// @param section     section of the layout
     /// @param bytes       exactly its payload
+    /// @throws MillraceException  if the loop has ended, with the reason
     public void writeSection(int blockIndex, int section, MemorySegment bytes) {
         lock.lock();
         try {
             if (spent) {
-                throw new IllegalStateException("write into a reservation that is started or closed");
+                throw unusable("write into a reservation that is started or closed");
             }
             MemorySegment target = pool.section(pages[blockIndex], section);
             if (bytes.byteSize() != target.byteSize()) {
@@ -72,7 +75,7 @@ public final class Reservation implements AutoCloseable {
         lock.lock();
         try {
             if (spent) {
-                throw new IllegalStateException("erasing a reservation that is started or closed");
+                throw unusable("erasing a reservation that is started or closed");
             }
             for (int page : pages) {
                 for (int section = 0; section < pool.layout().sections(); section++) {
@@ -88,7 +91,7 @@ public final class Reservation implements AutoCloseable {
     public SequenceHandle start(Handover handover, SequenceListener listener) {
         checkHandover(handover);
         if (!spend()) {
-            throw new IllegalStateException("a second start, or a start after close");
+            throw unusable("a second start, or a start after close");
         }
         return loop.start(this, handover, listener);
     }
@@ -128,9 +131,24 @@ public final class Reservation implements AutoCloseable {
         }
     }
 
-    /// Makes the pages unwritable; the loop is closing.
+    /// Makes the pages unwritable; the loop has ended, and its reason is what the owner is told.
     void revoke() {
-        spend();
+        lock.lock();
+        try {
+            revoked = !spent;
+            spent = true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private RuntimeException unusable(String misuse) {
+        lock.lock();
+        try {
+            return revoked ? loop.ended() : new IllegalStateException(misuse);
+        } finally {
+            lock.unlock();
+        }
     }
 
     CompletableFuture<int[]> admission() {

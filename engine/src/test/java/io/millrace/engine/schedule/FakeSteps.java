@@ -35,6 +35,8 @@ final class FakeSteps implements StepModel {
     private final List<Integer> stepRows = new ArrayList<>();
     private ToLongFunction<StepPlan> cost = plan -> 0;
     private int failingStep = -1;
+    private int dyingStep = -1;
+    private Error death = new InternalError();
     private int steps;
     private boolean closed;
 
@@ -52,6 +54,12 @@ final class FakeSteps implements StepModel {
     /// Makes one step fail, counted from 0.
     void failStep(int step) {
         failingStep = step;
+    }
+
+    /// Makes one step end with an error, counted from 0.
+    void dieInStep(int step, Error of) {
+        dyingStep = step;
+        death = of;
     }
 
     /// Sequences of each step so far; read after the loop is idle.
@@ -116,6 +124,9 @@ final class FakeSteps implements StepModel {
             Thread.currentThread().interrupt();
         }
         stepRows.add(plan.rows());
+        if (steps == dyingStep) {
+            throw death;
+        }
         if (steps++ == failingStep) {
             throw new IllegalStateException("told to fail");
         }

@@ -40,8 +40,9 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
         Prefilled handedOver = prefilled;
         Set<ServingInstance> failed = new HashSet<>();
         Outage outage = new Outage();
+        MillraceException lastBreak = null;
         for (int tries = 1; ; tries++) {
-            ServingInstance instance = choose(state, handedOver, failed);
+            ServingInstance instance = choose(state, handedOver, failed, lastBreak);
             int shown = state.cursor().count();
             try (ServingInstance.Call _ = instance.begin()) {
                 stream(state, handedOver, instance, receiver);
@@ -58,6 +59,7 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
                                 instance.name(),
                                 e.getStatus().getCode());
                         handedOver = null;
+                        lastBreak = broken.error();
                         boolean idle = isGone(broken.error()) && state.cursor().count() == shown;
                         boolean waits = idle && outage.lasts(shown);
                         tries -= waits ? 1 : 0;
@@ -98,7 +100,10 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
     }
 
     private static boolean isGone(MillraceException error) {
-        return error.code() == ErrorCode.DECODE_UNAVAILABLE || error.code() == ErrorCode.SHUTTING_DOWN;
+        return switch (error.code()) {
+            case DECODE_UNAVAILABLE, SHUTTING_DOWN, ENGINE_FAILED -> true;
+            default -> false;
+        };
     }
 
     private void afterBreak(ChoiceState state, int tries, ServingInstance instance, MillraceException error) {
@@ -114,8 +119,12 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
     }
 
     /// A stream that already showed tokens waits a while for an instance to come back; any other fails
-    /// at once.
-    private ServingInstance choose(ChoiceState state, @Nullable Prefilled handedOver, Set<ServingInstance> failed) {
+    /// at once. Where an engine died and no other instance is left, its reason says more.
+    private ServingInstance choose(
+            ChoiceState state,
+            @Nullable Prefilled handedOver,
+            Set<ServingInstance> failed,
+            @Nullable MillraceException lastBreak) {
         long waitedSince = System.nanoTime();
         while (true) {
             try {
@@ -125,7 +134,7 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
                         && System.nanoTime() - waitedSince
                                 < settings.resumeWait().toNanos();
                 if (!patient) {
-                    throw e;
+                    throw lastBreak != null && lastBreak.code() == ErrorCode.ENGINE_FAILED ? lastBreak : e;
                 }
                 ChoiceState.pause(MIN_PAUSE_MILLIS);
             }

@@ -90,7 +90,7 @@ class FailureTest {
     @ParameterizedTest
     @EnumSource(
             value = ErrorCode.class,
-            names = {"PREFILL_FAILED", "INTERNAL", "SHUTTING_DOWN", "CACHE_FULL"})
+            names = {"PREFILL_FAILED", "INTERNAL", "SHUTTING_DOWN", "ENGINE_FAILED", "CACHE_FULL"})
     void letsDecodeComputeThePromptWhenPrefillFails(ErrorCode code) {
         suite.answer("</think>Yes.");
         suite.prefill.failures.add(new MillraceException(code, "It failed."));
@@ -192,6 +192,21 @@ class FailureTest {
 
         assertThat(response.statusCode()).isEqualTo(502);
         assertThat(code(response)).isEqualTo("decode_failed");
+    }
+
+    @Test
+    void tellsWhyEnginesDiedWhenNoOtherIsLeft() {
+        for (int i = 0; i < 3; i++) {
+            bothDecode(new Mishap.Refuse(new MillraceException(ErrorCode.ENGINE_FAILED, "It died of age.")));
+        }
+
+        HttpResponse<String> response = suite.post(PATH, Suite.chat());
+
+        assertThat(response.statusCode()).isEqualTo(503);
+        assertThat(code(response)).isEqualTo("engine_failed");
+        assertThat(response.body()).contains("It died of age.");
+        assertThat(response.headers().firstValue("Retry-After")).isPresent();
+        await().atMost(Duration.ofSeconds(10)).until(() -> suite.get("/health").statusCode() == 200);
     }
 
     @Test

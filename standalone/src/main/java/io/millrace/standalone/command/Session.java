@@ -58,11 +58,15 @@ public final class Session {
         }
     }
 
-    /// A signal in the middle of an answer breaks it; that is the end, not a failure to be told.
+    /// A signal in the middle of an answer breaks it; that is the end, not a failure to be told. A suite that
+    /// failed is one.
     private static int ask(Suite suite, Use use) throws IOException {
         try (MillraceClient client = new MillraceClient(suite.url())) {
-            return use.with(client);
+            int status = use.with(client);
+            SuiteLauncher.requireSound(suite);
+            return status;
         } catch (IOException | RuntimeException e) {
+            SuiteLauncher.requireSound(suite);
             if (suite.isClosing()) {
                 return ExitCode.OK;
             }

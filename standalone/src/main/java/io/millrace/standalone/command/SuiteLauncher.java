@@ -62,6 +62,15 @@ final class SuiteLauncher {
         }
     }
 
+    /// For the end of a command: a suite that failed makes it fail.
+    ///
+    /// @throws MillraceException  with the reason
+    static void requireSound(Suite suite) {
+        suite.failure().ifPresent(reason -> {
+            throw new MillraceException(ErrorCode.ENGINE_FAILED, reason);
+        });
+    }
+
     /// Asks for one token until it comes by way of prefill and decode, then for some more.
     private static void awaitAnswer(Suite suite) throws IOException {
         long deadline = System.nanoTime() + PATIENCE.toNanos();

@@ -54,6 +54,7 @@ public final class UpCommand implements Callable<Integer> {
             console.out().println("ready " + suite.url());
             console.out().flush();
             suite.awaitClosed();
+            SuiteLauncher.requireSound(suite);
         }
         return ExitCode.OK;
     }

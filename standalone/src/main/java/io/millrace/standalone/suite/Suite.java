@@ -12,14 +12,17 @@ import io.millrace.gateway.served.ServedModelLoader;
 import io.millrace.kernels.provider.KernelProviders;
 import io.millrace.kvcache.KvCacheApplication;
 import io.millrace.prefill.PrefillApplication;
+import io.millrace.startup.ServiceFailure;
 import java.net.URI;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,6 +43,7 @@ public final class Suite implements AutoCloseable {
     private boolean startBegun;
     private boolean startEnded;
     private volatile boolean closing;
+    private final AtomicReference<@Nullable String> failure = new AtomicReference<>();
 
     public Suite(SuiteSettings settings) {
         this.settings = settings;
@@ -139,7 +143,7 @@ public final class Suite implements AutoCloseable {
                         .set("millrace.model.served-name", read.name())
                         .set("millrace.prefill.instance", "prefill")
                         .set("millrace.prefill.kv-cache-targets", cache)
-                        .beans(Map.of("loadedModel", loaded))
+                        .beans(Map.of("loadedModel", loaded, "serviceFailure", onFailure()))
                         .run());
     }
 
@@ -151,7 +155,8 @@ public final class Suite implements AutoCloseable {
                         .set("millrace.model.served-name", read.name())
                         .set("millrace.decode.instance", "decode")
                         .set("millrace.decode.kv-cache-targets", cache)
-                        .beans(Map.of("loadedModel", loaded, "tokenizer", read.tokenizer()))
+                        .beans(Map.of(
+                                "loadedModel", loaded, "tokenizer", read.tokenizer(), "serviceFailure", onFailure()))
                         .run());
     }
 
@@ -164,6 +169,8 @@ public final class Suite implements AutoCloseable {
                             .set("millrace.gateway.prefill-targets", prefill)
                             .set("millrace.gateway.decode-targets", decode)
                             .set("millrace.gateway.kv-cache-targets", cache)
+                            // A decode service that died takes the gateway with it: nothing to wait for.
+                            .set("millrace.gateway.retries.resume-wait", "0s")
                             .beans(Map.of("servedModel", read))
                             .run());
         } catch (RuntimeException e) {
@@ -225,6 +232,22 @@ public final class Suite implements AutoCloseable {
     /// Whether somebody has asked for the end; what fails from then on fails because of that.
     public boolean isClosing() {
         return closing;
+    }
+
+    /// Why the suite ended without being asked to: one of its services can serve no more.
+    public Optional<String> failure() {
+        return Optional.ofNullable(failure.get());
+    }
+
+    private ServiceFailure onFailure() {
+        return this::fail;
+    }
+
+    /// Called by a loop thread, which a close that is under way may wait for: it takes no lock.
+    private void fail(String reason) {
+        if (!closing && failure.compareAndSet(null, reason)) {
+            Thread.ofPlatform().name("suite-failed").start(this::close);
+        }
     }
 
     /// Waits until the suite is closed.
