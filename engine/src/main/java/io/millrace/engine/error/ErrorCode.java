@@ -23,6 +23,7 @@ public enum ErrorCode {
     UNSUPPORTED_MEDIA_TYPE(RpcStatus.INVALID_ARGUMENT, 415, false),
     QUEUE_FULL(RpcStatus.RESOURCE_EXHAUSTED, 429, true),
     CACHE_FULL(RpcStatus.RESOURCE_EXHAUSTED, 503, true),
+    BROKEN_LOGITS(RpcStatus.INTERNAL, 500, false),
     INTERNAL(RpcStatus.INTERNAL, 500, false),
     NOT_SUPPORTED(RpcStatus.UNIMPLEMENTED, 400, false),
     PREFILL_FAILED(RpcStatus.UNAVAILABLE, 502, true),

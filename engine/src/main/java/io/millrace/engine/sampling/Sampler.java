@@ -139,7 +139,7 @@ public final class Sampler {
 
     /// Draws the token of a row.
     ///
-    /// @throws MillraceException `INTERNAL` if a logit is NaN or positive infinity, or all are negative
+    /// @throws MillraceException `BROKEN_LOGITS` if a logit is NaN or positive infinity, or all are negative
     /// infinity
     public Sampled draw(int row) {
         check(row);
@@ -167,14 +167,22 @@ public final class Sampler {
     private void check(int row) {
         if (!found.isValid(row)) {
             int id = found.firstInvalid(row);
+            float value = logit(row, id);
             throw new MillraceException(
-                    ErrorCode.INTERNAL,
-                    "logit of token " + id + ": " + logit(row, id) + " (expected: a finite number)");
+                    ErrorCode.BROKEN_LOGITS,
+                    "the model produced a logit that is not " + (Float.isNaN(value) ? "a number" : "finite")
+                            + where(row) + " (token " + id + ": " + value + "; expected: a finite number)");
         }
         if (found.logit(row, 0) == Float.NEGATIVE_INFINITY) {
             throw new MillraceException(
-                    ErrorCode.INTERNAL, "logits: every token is impossible (expected: at least one finite)");
+                    ErrorCode.BROKEN_LOGITS,
+                    "the model produced no possible token" + where(row)
+                            + " (every logit: -Infinity; expected: at least one finite)");
         }
+    }
+
+    private String where(int row) {
+        return " at position " + positions[row] + " of the answer";
     }
 
     private float logit(int row, int id) {

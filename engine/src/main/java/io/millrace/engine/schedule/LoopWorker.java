@@ -225,11 +225,16 @@ final class LoopWorker {
         }
     }
 
-    /// A failure of one sequence, its listener's or stop condition's included, ends that sequence alone.
+    /// A failure of one sequence, its listener's or stop condition's included, ends that sequence alone. One
+    /// with a code of its own is told as it is.
     private void failAlone(Sequence sequence, RuntimeException cause) {
         String failure = failure("the sequence failed", "sequence " + sequence.request(), cause);
         counters.failed.increment();
-        fail(sequence, new MillraceException(ErrorCode.INTERNAL, failure, cause));
+        fail(
+                sequence,
+                cause instanceof MillraceException known && known.code() != ErrorCode.INTERNAL
+                        ? known
+                        : new MillraceException(ErrorCode.INTERNAL, failure, cause));
     }
 
     /// Logs a failure: a known one by its reason, for where it was thrown says no more; any other with its

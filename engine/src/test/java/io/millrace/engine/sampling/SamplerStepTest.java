@@ -195,12 +195,13 @@ class SamplerStepTest {
         MemorySegment matrix = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_FLOAT, 0, 1, Float.NaN, 4, 2, 1);
         Sampler sampler = new Sampler(3, 2);
         try (Kernels kernels = KernelProviders.select("auto", 1).kernels()) {
-            sampler.add(params(1, 0, 1, 0), 1, 0, 0);
+            sampler.add(params(1, 0, 1, 0), 1, 0, 17);
             sampler.add(SamplingParams.GREEDY, 1, 0, 0);
             sampler.scan(kernels, matrix);
             assertThatThrownBy(() -> sampler.draw(0))
                     .isInstanceOf(MillraceException.class)
-                    .hasMessage("logit of token 2: NaN (expected: a finite number)");
+                    .hasMessage("the model produced a logit that is not a number at position 17 of the answer"
+                            + " (token 2: NaN; expected: a finite number)");
             assertThat(sampler.draw(1).id()).isZero();
             assertThatThrownBy(() -> sampler.scan(kernels, matrix.asSlice(0, 20)))
                     .hasMessage("logits: 20 bytes (expected: 24)");

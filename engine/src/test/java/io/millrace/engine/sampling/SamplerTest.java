@@ -208,14 +208,14 @@ class SamplerTest {
                 assertThatThrownBy(() -> sampler.sample(new float[] {0, bad, 1}, params, 0, 0, 0))
                         .isInstanceOfSatisfying(
                                 MillraceException.class,
-                                e -> assertThat(e.code()).isEqualTo(ErrorCode.INTERNAL))
-                        .hasMessageContaining("logit of token 1: " + bad);
+                                e -> assertThat(e.code()).isEqualTo(ErrorCode.BROKEN_LOGITS))
+                        .hasMessageContaining("(token 1: " + bad + "; expected: a finite number)");
             }
         }
         float[] impossible = new float[3];
         Arrays.fill(impossible, Float.NEGATIVE_INFINITY);
         assertThatThrownBy(() -> sampler.sample(impossible, SamplingParams.GREEDY, 0, 0, 0))
-                .hasMessageContaining("every token is impossible");
+                .hasMessageContaining("no possible token at position 0");
         assertThatThrownBy(() -> sampler.sample(new float[2], SamplingParams.GREEDY, 0, 0, 0))
                 .hasMessage("logits: 8 bytes (expected: 12)");
     }

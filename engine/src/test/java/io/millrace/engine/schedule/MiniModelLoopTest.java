@@ -1,12 +1,16 @@
 package io.millrace.engine.schedule;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.model.LoadProgress;
 import io.millrace.engine.model.LoadedModel;
 import io.millrace.engine.settings.EngineSettings;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterAll;
@@ -93,6 +97,38 @@ class MiniModelLoopTest {
         try (var loop = new EngineLoop(model, new LoopSettings(3, 8, 128, 60_000, null), 7, EngineRole.DECODE)) {
             assertSame(run(loop, requests.subList(0, 3)));
             assertThat(loop.stats().preemptions()).isPositive();
+        }
+    }
+
+    /// A cached block of NaN makes every logit of its sequence NaN.
+    @Test
+    void aSequenceOfBrokenLogitsFailsAloneAndSaysWhy() {
+        try (var loop = new EngineLoop(model, new LoopSettings(3, 8, 64, 60_000, null), PAGES, EngineRole.DECODE)) {
+            loop.start();
+            Reservation broken = loop.reserve(Requests.of(requests.getFirst().promptIds(), 8, 1));
+            for (int section = 0; section < loop.layout().sections(); section++) {
+                byte[] ones = new byte[loop.layout().sectionBytes(section)];
+                Arrays.fill(ones, (byte) 0xff);
+                broken.writeSection(0, section, ones);
+            }
+            List<Reservation> sound =
+                    requests.subList(0, 2).stream().map(loop::reserve).toList();
+            Recorder failed = new Recorder(0);
+            broken.start(Handover.ofBlocks(64), failed);
+            List<Recorder> others = new ArrayList<>();
+            for (Reservation reservation : sound) {
+                Recorder recorder = new Recorder(0);
+                others.add(recorder);
+                reservation.start(Handover.nothing(), recorder);
+            }
+            others.forEach(Recorder::finish);
+            assertSame(others);
+            assertThatThrownBy(failed::finish).cause().isInstanceOfSatisfying(MillraceException.class, e -> {
+                assertThat(e.code()).isEqualTo(ErrorCode.BROKEN_LOGITS);
+                assertThat(e)
+                        .hasMessage("the model produced a logit that is not a number at position 0 of the answer"
+                                + " (token 0: NaN; expected: a finite number)");
+            });
         }
     }
 

@@ -9,7 +9,7 @@ import io.millrace.rpc.Leg;
 sealed interface CallFailure {
     MillraceException error();
 
-    /// The request is at fault, or the time is over: another try gives the same.
+    /// The request or the model is at fault, or the time is over: another try gives the same.
     record Final(MillraceException error) implements CallFailure {}
 
     /// The instance has no room; another may.
@@ -22,7 +22,7 @@ sealed interface CallFailure {
         MillraceException error = GrpcErrors.fromThrowable(failure, leg);
         return switch (error.code()) {
             case QUEUE_FULL -> new Busy(error);
-            case DEADLINE_EXCEEDED, NOT_SUPPORTED -> new Final(error);
+            case DEADLINE_EXCEEDED, NOT_SUPPORTED, BROKEN_LOGITS -> new Final(error);
             case INTERNAL ->
                 new Broken(new MillraceException(
                         leg == Leg.PREFILL ? ErrorCode.PREFILL_FAILED : ErrorCode.DECODE_FAILED,

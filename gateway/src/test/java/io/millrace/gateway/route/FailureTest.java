@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 @ExtendWith(SuiteExtension.class)
@@ -207,6 +208,28 @@ class FailureTest {
         assertThat(response.body()).contains("It died of age.");
         assertThat(response.headers().firstValue("Retry-After")).isPresent();
         await().atMost(Duration.ofSeconds(10)).until(() -> suite.get("/health").statusCode() == 200);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void passesOnThatTheModelIsBrokenAndTriesNoOther(boolean inPrefill) {
+        String sentence = "the model produced a logit that is not a number at position 0 of the answer";
+        MillraceException broken = new MillraceException(ErrorCode.BROKEN_LOGITS, sentence);
+        if (inPrefill) {
+            suite.prefill.failures.add(broken);
+        } else {
+            bothDecode(new Mishap.Refuse(broken));
+        }
+
+        HttpResponse<String> response = suite.post(PATH, Suite.chat());
+
+        assertThat(response.statusCode()).isEqualTo(500);
+        JsonNode error = Suite.JSON.readTree(response.body()).get("error");
+        assertThat(error.get("message").asString()).isEqualTo(sentence);
+        assertThat(error.get("type").asString()).isEqualTo("server_error");
+        assertThat(error.get("code").asString()).isEqualTo("broken_logits");
+        assertThat(suite.decodeRequests()).hasSize(inPrefill ? 0 : 1);
+        suite.reset();
     }
 
     @Test
