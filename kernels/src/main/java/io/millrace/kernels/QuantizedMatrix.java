@@ -7,7 +7,7 @@ import java.lang.foreign.MemorySegment;
 ///
 /// @param format        [QuantFormat#W8A8] (codes -127..127) or [QuantFormat#W4A8] (codes -8..7)
 /// @param rows          outputs
-/// @param columns       inputs
+/// @param columns       inputs; W8A8: at most [#MAX_INT8_INPUTS]
 /// @param group         W4A8: inputs that share a scale, a multiple of 8; W8A8: `columns`
 /// @param scaleAxis     W8A8: what a scale belongs to; W4A8: [ScaleAxis#OUTPUT]
 /// @param codes         one signed byte per element; element `[r, c]` at `r * rowStride + c *
@@ -27,6 +27,10 @@ public record QuantizedMatrix(
         long columnStride,
         MemorySegment scales)
         implements WeightSource {
+    /// Most inputs of a W8A8 matrix: the sum of their products, 127 * 127 each, fits 32 bits, and so does
+    /// every part of it that providers keep, the offset of 128 on codes included.
+    public static final int MAX_INT8_INPUTS = 1 << 17;
+
     private static final int GROUP_STEP = 8;
 
     public QuantizedMatrix {
@@ -38,6 +42,10 @@ public record QuantizedMatrix(
                     "matrix shape: [" + rows + ", " + columns + "] (expected: both at least 1)");
         }
         boolean grouped = format == QuantFormat.W4A8;
+        if (!grouped && columns > MAX_INT8_INPUTS) {
+            throw new IllegalArgumentException("int8 matrix of " + columns + " inputs (expected: at most "
+                    + MAX_INT8_INPUTS + ", whose sums fit 32 bits)");
+        }
         if (grouped ? group < GROUP_STEP || group % GROUP_STEP != 0 : group != columns) {
             throw new IllegalArgumentException("scale group: " + group + " inputs (expected: "
                     + (grouped ? "a multiple of " + GROUP_STEP : "all " + columns) + ")");

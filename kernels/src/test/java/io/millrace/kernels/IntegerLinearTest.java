@@ -2,11 +2,13 @@ package io.millrace.kernels;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.millrace.kernels.scalar.ScalarKernels;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -56,6 +58,22 @@ class IntegerLinearTest {
                 }
             }
         }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void sumsOfTheWidestMatrixAreExact(ProviderCase provider) {
+        try (Kernels kernels = provider.open(2)) {
+            WidestInt8.assertExact(kernels);
+            WidestInt8.assertExact(scalar);
+        }
+    }
+
+    @Test
+    void widerMatricesAreRefused() {
+        assertThatThrownBy(() -> WidestInt8.matrix(QuantizedMatrix.MAX_INT8_INPUTS + 1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("int8 matrix of 131073 inputs (expected: at most 131072, whose sums fit 32 bits)");
     }
 
     @ParameterizedTest

@@ -89,14 +89,18 @@ public final class IntegerWeights {
 
     private QuantizedMatrix int8(String name, Arena arena) {
         TensorInfo info = tensors.info(name);
+        int rows = Math.toIntExact(info.shape().get(0));
+        int columns = Math.toIntExact(info.shape().get(1));
+        if (columns > QuantizedMatrix.MAX_INT8_INPUTS) {
+            String most = "at most " + QuantizedMatrix.MAX_INT8_INPUTS + " in int8, whose sums fit 32 bits";
+            throw bad(name, columns + " inputs", most);
+        }
         MemorySegment codes = tensors.fileOf(name).data(name);
         for (long i = 0; i < codes.byteSize(); i++) {
             if (codes.get(ValueLayout.JAVA_BYTE, i) == Byte.MIN_VALUE) {
                 throw bad(name, "code -128 at element " + i, "codes in -127..127");
             }
         }
-        int rows = Math.toIntExact(info.shape().get(0));
-        int columns = Math.toIntExact(info.shape().get(1));
         MemorySegment scales = scales(name, arena);
         return new QuantizedMatrix(
                 QuantFormat.W8A8, rows, columns, columns, ScaleAxis.OUTPUT, codes, columns, 1, scales);

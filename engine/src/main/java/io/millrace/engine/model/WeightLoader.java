@@ -199,6 +199,7 @@ final class WeightLoader {
 
     private MatrixSpec spec(String name, int rows, int columns) {
         MatrixRole role = MatrixRole.of(name).orElseThrow(() -> new IllegalStateException(name + " has no role"));
-        return new MatrixSpec(name, role, rows, columns, profile.format(role).orElse(null));
+        return new MatrixSpec(
+                name, role, rows, columns, profile.format(role, name, columns).orElse(null));
     }
 }

@@ -1,6 +1,9 @@
 package io.millrace.engine.profile;
 
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
 import io.millrace.kernels.QuantFormat;
+import io.millrace.kernels.QuantizedMatrix;
 import java.util.Locale;
 import java.util.Optional;
 
@@ -28,6 +31,23 @@ public enum WeightProfile {
             case ROUTED_EXPERT -> this == W4A8 ? Optional.of(QuantFormat.W4A8) : dense();
             case HEAD, ATTENTION, KEY_VALUE_UP, INDEXER, DENSE_MLP, SHARED_EXPERT, MTP_PROJECTION -> dense();
         };
+    }
+
+    /// The format of one matrix.
+    ///
+    /// @param name     of its tensor
+    /// @param columns  its inputs
+    /// @throws MillraceException `INVALID_CHECKPOINT` if it is too wide for its format
+    public Optional<QuantFormat> format(MatrixRole role, String name, int columns) {
+        Optional<QuantFormat> format = format(role);
+        if (format.equals(Optional.of(QuantFormat.W8A8)) && columns > QuantizedMatrix.MAX_INT8_INPUTS) {
+            throw new MillraceException(
+                    ErrorCode.INVALID_CHECKPOINT,
+                    "tensor " + name + ": " + columns + " inputs in profile " + id() + " (expected: at most "
+                            + QuantizedMatrix.MAX_INT8_INPUTS
+                            + " in int8, whose sums fit 32 bits; profile bf16 has no such limit)");
+        }
+        return format;
     }
 
     private Optional<QuantFormat> dense() {

@@ -65,16 +65,17 @@ final class TensorPlan implements ExpectedTensors.Visitor {
 
     @Override
     public void matrix(String name, long rows, long columns) {
-        entries.add(new Entry(name, format(name), Math.toIntExact(rows), Math.toIntExact(columns), false));
+        int inputs = Math.toIntExact(columns);
+        entries.add(new Entry(name, format(name, inputs), Math.toIntExact(rows), inputs, false));
     }
 
-    private QuantFormat format(String name) {
+    private QuantFormat format(String name, int columns) {
         MatrixRole role = MatrixRole.of(name)
                 .orElseThrow(() -> new IllegalArgumentException(name + " (expected: a matrix of the model)"));
         boolean halves = profile != WeightProfile.CHECKPOINT
                 && role == MatrixRole.EMBEDDING
                 && checkpoint.isStoredAs(name, TensorType.BF16);
-        return halves ? QuantFormat.BF16 : profile.format(role).orElse(QuantFormat.F32);
+        return halves ? QuantFormat.BF16 : profile.format(role, name, columns).orElse(QuantFormat.F32);
     }
 
     @Override

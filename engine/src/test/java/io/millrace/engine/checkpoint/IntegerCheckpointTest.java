@@ -135,6 +135,28 @@ class IntegerCheckpointTest {
     }
 
     @Test
+    void int8MatricesTooWideForTheirSumsAreRefused() throws IOException {
+        int width = QuantizedMatrix.MAX_INT8_INPUTS + 8;
+        Path source = folder.resolve("wide-source");
+        CheckpointWriter.write(
+                source,
+                TinyConfig.glm()
+                        .with("intermediate_size", Integer.toString(width))
+                        .json(),
+                1,
+                3);
+        assertThatThrownBy(() -> new ModelQuantizer(
+                                source,
+                                folder.resolve("wide"),
+                                QuantizeSettings.of(WeightProfile.W8A8),
+                                QuantizeProgress.SILENT)
+                        .run(List.of(), List.of()))
+                .isInstanceOf(MillraceException.class)
+                .hasMessage("tensor model.layers.0.mlp.down_proj.weight: 131080 inputs in profile w8a8 (expected: at"
+                        + " most 131072 in int8, whose sums fit 32 bits; profile bf16 has no such limit)");
+    }
+
+    @Test
     void integersWhereNoneBelongAreRefused() {
         assertRefused(
                 w -> w.put("model.layers.1.mlp.gate.weight", TensorType.I8, List.of(4L, 16L), new byte[64]),

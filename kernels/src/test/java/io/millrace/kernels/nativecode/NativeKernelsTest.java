@@ -20,6 +20,7 @@ import io.millrace.kernels.SeededRandom;
 import io.millrace.kernels.StepCase;
 import io.millrace.kernels.WeightQuantizer;
 import io.millrace.kernels.WeightSource;
+import io.millrace.kernels.WidestInt8;
 import io.millrace.kernels.scalar.ScalarKernels;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -54,6 +55,13 @@ class NativeKernelsTest {
         MemorySegment y = Floats.zeros((long) rows * matrix.rows());
         kernels.linear(kernels.pack(matrix, Arena.ofAuto()), x, rows, y);
         return y;
+    }
+
+    @Test
+    void everyLevelSumsTheWidestInt8MatrixExactly() {
+        List<NativeKernels> levels = everyLevel();
+        levels.forEach(WidestInt8::assertExact);
+        levels.forEach(NativeKernels::close);
     }
 
     @ParameterizedTest
