@@ -2,6 +2,7 @@ package io.millrace.gateway.request;
 
 import io.millrace.gateway.json.JsonFields;
 import java.math.BigInteger;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -10,8 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /// Known parameters of other servers that would change the answer and are not built: refused by name
 /// unless they hold
-/// the value that changes nothing. Parameters without effect on the answer (`user`, `metadata`, `store`,
-/// `parallel_tool_calls`, …) and unknown ones are ignored, as OpenAI-compatible servers do.
+/// the value that changes nothing. What else may be there: [KnownFields].
 final class UnsupportedFields {
     /// Any value but null is refused, an empty list or object excepted.
     private static final List<String> ALWAYS = List.of(
@@ -58,6 +58,14 @@ final class UnsupportedFields {
     private static final Set<String> TEXT_FORMATS = Set.of("text");
 
     private UnsupportedFields() {}
+
+    /// Every parameter that is looked at here.
+    static List<String> names() {
+        List<String> names = new ArrayList<>(ALWAYS);
+        names.addAll(NEUTRAL.keySet().stream().sorted().toList());
+        names.addAll(List.of("response_format", "modalities", "best_of"));
+        return names;
+    }
 
     /// @param maxChoices  largest `n`
     static void check(JsonFields fields, int maxChoices) {

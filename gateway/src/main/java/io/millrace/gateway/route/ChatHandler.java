@@ -13,6 +13,7 @@ import io.millrace.gateway.reply.ReplyHead;
 import io.millrace.gateway.request.ChatRequest;
 import io.millrace.gateway.request.GenerationOptions;
 import io.millrace.gateway.request.InferenceRequest;
+import io.millrace.gateway.request.KnownFields;
 import io.millrace.gateway.served.ServedModel;
 import java.time.Clock;
 import java.util.LinkedHashMap;
@@ -32,10 +33,11 @@ record ChatHandler(
 
     ServerResponse chat(ServerRequest request) {
         JsonFields fields = body.read(request);
+        Exchange exchange = Exchange.of(request);
+        exchange.ignoredFields(KnownFields.unknownOfChat(fields));
         ChatRequest chat = ChatRequest.read(fields, limits(model, maxChoices));
         model.requireNamed(chat.model());
         ChatInput input = ServedModel.chatInput(chat.messages(), chat.tools(), true, chat.templateArguments());
-        Exchange exchange = Exchange.of(request);
         ReplyHead head = new ReplyHead(
                 "chatcmpl-" + exchange.internalId(),
                 Clock.systemUTC().instant().getEpochSecond(),

@@ -8,6 +8,7 @@ import io.millrace.gateway.reply.ReplyHead;
 import io.millrace.gateway.request.CompletionRequest;
 import io.millrace.gateway.request.CompletionRequest.Prompt;
 import io.millrace.gateway.request.GenerationOptions;
+import io.millrace.gateway.request.KnownFields;
 import io.millrace.gateway.served.ServedModel;
 import java.time.Clock;
 import java.util.ArrayList;
@@ -26,10 +27,11 @@ record CompletionHandler(
 
     ServerResponse complete(ServerRequest request) {
         JsonFields fields = body.read(request);
+        Exchange exchange = Exchange.of(request);
+        exchange.ignoredFields(KnownFields.unknownOfCompletion(fields));
         CompletionRequest completion = CompletionRequest.read(fields, ChatHandler.limits(model, maxChoices));
         model.requireNamed(completion.model());
         GenerationOptions options = completion.options();
-        Exchange exchange = Exchange.of(request);
         List<ChoiceTask> tasks = new ArrayList<>();
         List<Integer> promptTokens = new ArrayList<>();
         for (Prompt prompt : completion.prompts()) {

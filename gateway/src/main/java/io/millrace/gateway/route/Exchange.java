@@ -2,6 +2,7 @@ package io.millrace.gateway.route;
 
 import io.millrace.gateway.generation.Generation;
 import jakarta.servlet.ServletRequest;
+import java.util.List;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -16,6 +17,7 @@ final class Exchange {
     private final String internalId = UUID.randomUUID().toString().replace("-", "");
     private final long startNanos = System.nanoTime();
     private @Nullable Generation generation;
+    private List<String> ignoredFields = List.of();
     private String outcome = "";
 
     private Exchange(String clientId) {
@@ -53,6 +55,15 @@ final class Exchange {
 
     long elapsedMillis() {
         return (System.nanoTime() - startNanos) / 1_000_000;
+    }
+
+    /// Fields of the body that had no effect, as nobody knows them; fit for a header.
+    void ignoredFields(List<String> names) {
+        ignoredFields = List.copyOf(names);
+    }
+
+    List<String> ignoredFields() {
+        return ignoredFields;
     }
 
     void running(Generation started) {

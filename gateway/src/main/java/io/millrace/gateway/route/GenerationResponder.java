@@ -25,6 +25,8 @@ import org.springframework.web.servlet.function.ServerResponse;
 final class GenerationResponder {
     private static final Logger log = LoggerFactory.getLogger(GenerationResponder.class);
 
+    private static final String IGNORED_FIELDS = "X-Millrace-Ignored-Fields";
+
     private final GenerationService service;
     private final Duration keepAliveInterval;
 
@@ -46,7 +48,7 @@ final class GenerationResponder {
         if (!job.options().stream().enabled()) {
             return whole(progress, first, exchange);
         }
-        return ServerResponse.ok()
+        return ok(exchange)
                 .header(HttpHeaders.CONTENT_TYPE, "text/event-stream; charset=utf-8")
                 .header(HttpHeaders.CACHE_CONTROL, "no-cache")
                 .header("X-Accel-Buffering", "no")
@@ -67,7 +69,15 @@ final class GenerationResponder {
             format.fold(event);
         }
         exchange.outcome(progress.outcome());
-        return Answers.json(format.body(progress.summary()));
+        return Answers.write(ok(exchange), format.body(progress.summary()));
+    }
+
+    private static ServerResponse.BodyBuilder ok(Exchange exchange) {
+        ServerResponse.BodyBuilder answer = ServerResponse.ok();
+        if (!exchange.ignoredFields().isEmpty()) {
+            answer.header(IGNORED_FIELDS, String.join(", ", exchange.ignoredFields()));
+        }
+        return answer;
     }
 
     private void stream(ReplyProgress progress, ReplyEvent first, Exchange exchange, ServletOutputStream output) {
