@@ -26,6 +26,7 @@ class VerifyCommandIT {
         CommandRun run = verify(MINI.resolve("golden.safetensors"));
         assertThat(run.exitCode()).as(run.errors()).isZero();
         assertThat(run.answers())
+                .contains("weights: in floating point")
                 .anyMatch(line -> line.startsWith("max |Δlogit|: "))
                 .anyMatch(line -> line.startsWith("differing selections: 0 of "))
                 .anyMatch(line -> line.startsWith("max |Δlogprob|: "))
@@ -47,6 +48,43 @@ class VerifyCommandIT {
         CommandRun run = verify(Files.write(folder.resolve("wrong.safetensors"), bytes));
         assertThat(run.exitCode()).isEqualTo(1);
         assertThat(run.answers()).last().isEqualTo("result: BEYOND TOLERANCE");
+    }
+
+    @Test
+    void aQuantisedFolderIsSaidToBeOneAndItsToleranceToBeThatOfFloats() throws IOException {
+        Path text = Files.writeString(folder.resolve("text.txt"), "int sum = a + b;\n");
+        Path made = folder.resolve("made");
+        CommandRun quantized = CommandRun.of(
+                "",
+                "quantize",
+                "--model",
+                MINI.toString(),
+                "--out",
+                made.toString(),
+                "--profile",
+                "w4a8",
+                "--calibration",
+                text.toString(),
+                "--no-scale-search");
+        assertThat(quantized.exitCode()).as(quantized.errors()).isZero();
+
+        CommandRun run = CommandRun.of(
+                "",
+                "verify",
+                "--model",
+                made.toString(),
+                "--golden",
+                MINI.resolve("golden.safetensors").toString());
+
+        assertThat(run.exitCode()).as(run.errors()).isEqualTo(1);
+        assertThat(run.answers())
+                .contains("weights: quantised, w4a8, rotated")
+                .anyMatch(line -> line.matches("max \\|Δlogit\\|: .* \\(tolerance 2e-04\\)"))
+                .contains("note: the tolerances are those of weights in floating point, which quantised ones cannot"
+                        + " meet; what quantising cost is in quantize-report.txt where `millrace quantize` made the"
+                        + " folder")
+                .last()
+                .isEqualTo("result: BEYOND TOLERANCE of weights in floating point, as quantised ones (w4a8) are");
     }
 
     @Test

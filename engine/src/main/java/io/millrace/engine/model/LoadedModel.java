@@ -5,6 +5,7 @@ import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.checkpoint.WeightRotation;
 import io.millrace.engine.kv.KvLayout;
 import io.millrace.engine.pack.PackedWeights;
+import io.millrace.engine.profile.WeightProfile;
 import io.millrace.engine.settings.EngineSettings;
 import io.millrace.engine.settings.KernelSettings;
 import io.millrace.kernels.KernelCheck;
@@ -179,6 +180,16 @@ public final class LoadedModel implements AutoCloseable {
         };
         return NUMERICS_VERSION + ";profile=" + packed.profile().id() + ";rotation=" + rotation + ";kv=" + format
                 + ";dsa=" + dsa + ";mla=" + form + ";kernels=" + kernels.numericsId();
+    }
+
+    /// The profile of integer weights, whether it was asked for or the checkpoint stores such; empty if the
+    /// weights are in floating point.
+    public Optional<WeightProfile> integerProfile() {
+        return switch (packed.profile()) {
+            case W8A8, W4A8 -> Optional.of(packed.profile());
+            case CHECKPOINT, BF16 ->
+                config.integers().map(scheme -> scheme.int4().isPresent() ? WeightProfile.W4A8 : WeightProfile.W8A8);
+        };
     }
 
     /// Packed bytes of each tensor of the checkpoint, by its name there.

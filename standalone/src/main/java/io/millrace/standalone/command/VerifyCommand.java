@@ -4,6 +4,8 @@ import io.millrace.engine.golden.GoldenCheck;
 import io.millrace.engine.golden.GoldenFile;
 import io.millrace.engine.golden.GoldenResult;
 import io.millrace.engine.model.LoadedModel;
+import io.millrace.engine.profile.WeightProfile;
+import io.millrace.engine.quantize.ModelQuantizer;
 import io.millrace.engine.settings.DsaSettings;
 import io.millrace.engine.settings.EngineSettings;
 import io.millrace.engine.settings.KernelSettings;
@@ -12,6 +14,7 @@ import io.millrace.engine.settings.WeightsSettings;
 import io.millrace.kernels.KvFormat;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -23,6 +26,8 @@ import picocli.CommandLine.Option;
         name = "verify",
         description = {
             "Computes a golden file's prompt with a checkpoint, in float32 arithmetic, and compares.",
+            "The tolerances are those of weights in floating point. A quantised folder is compared with the same"
+                    + " ones and said to be quantised: its weights are others, so it cannot meet them.",
             "Exits with 0 within tolerance, 1 beyond it or if model or golden file cannot be used."
         },
         exitCodeList = {
@@ -59,7 +64,7 @@ public final class VerifyCommand implements Callable<Integer> {
         try (GoldenFile file = GoldenFile.open(goldenFile());
                 LoadedModel loaded = load()) {
             GoldenResult result = GoldenCheck.run(loaded, file);
-            print(loaded.kernels().description(), result);
+            print(loaded, result);
             return result.withinTolerance() ? ExitCode.OK : ExitCode.FAILED;
         }
     }
@@ -82,8 +87,13 @@ public final class VerifyCommand implements Callable<Integer> {
                 WeightsSettings.defaults());
     }
 
-    private void print(String kernels, GoldenResult result) {
-        line("kernels", kernels);
+    private void print(LoadedModel loaded, GoldenResult result) {
+        Optional<WeightProfile> integers = loaded.integerProfile();
+        line("kernels", loaded.kernels().description());
+        String rotated = loaded.config().rotation().isPresent() ? ", rotated" : "";
+        line(
+                "weights",
+                integers.map(profile -> "quantised, " + profile.id() + rotated).orElse("in floating point" + rotated));
         line("rows", Integer.toString(result.rows()));
         line("max |Δlogit|", error(result.maxLogitError(), GoldenResult.LOGIT_TOLERANCE));
         result.maxMtpLogitError()
@@ -95,8 +105,26 @@ public final class VerifyCommand implements Callable<Integer> {
         if (result.roundedFrequencies()) {
             line("note", "agrees only with rotary frequencies rounded to bfloat16, as its reference had them");
         }
-        line("result", result.withinTolerance() ? "within tolerance" : "BEYOND TOLERANCE");
+        if (result.withinTolerance()) {
+            line("result", "within tolerance");
+        } else {
+            beyond(integers);
+        }
         console.out().flush();
+    }
+
+    private void beyond(Optional<WeightProfile> integers) {
+        if (integers.isEmpty()) {
+            line("result", "BEYOND TOLERANCE");
+            return;
+        }
+        line(
+                "note",
+                "the tolerances are those of weights in floating point, which quantised ones cannot meet;"
+                        + " what quantising cost is in " + ModelQuantizer.REPORT + " where `millrace quantize` made the"
+                        + " folder");
+        String profile = integers.get().id();
+        line("result", "BEYOND TOLERANCE of weights in floating point, as quantised ones (" + profile + ") are");
     }
 
     private static String error(double value) {
