@@ -47,6 +47,19 @@ class QuantizeCommandIT {
     }
 
     @Test
+    void theBuiltInTextIsWarnedOfForAModelThatDoesNotKnowIt() {
+        CommandRun run = quantize(folder.resolve("made"), "w8a8", "--no-scale-search");
+        assertThat(run.exitCode()).as(run.errors()).isZero();
+        assertThat(run.answers())
+                .filteredOn(line -> line.startsWith("warning: "))
+                .singleElement()
+                .asString()
+                .matches(
+                        "warning: perplexity \\d{3}\\.\\d before quantising: the model does not know the built-in text,"
+                                + " .*--calibration\\)");
+    }
+
+    @Test
     void whatCannotBeDoneIsSaidInASentence() {
         CommandRun profile = quantize(folder.resolve("out"), "w2a8");
         assertThat(profile.exitCode()).isEqualTo(2);

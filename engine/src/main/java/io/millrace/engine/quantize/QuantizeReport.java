@@ -96,7 +96,16 @@ public record QuantizeReport(
                     after.perplexity(),
                     after.perToken() - before.perToken(),
                     after.tokens()));
-            if (bundledText) {
+            if (!before.isOfKnownText()) {
+                lines.add(String.format(
+                        Locale.ROOT,
+                        "warning: perplexity %.1f before quantising: the model does not know %s, so what the perplexity"
+                                + " changes by says little about it (expected: at most %d; measure on text of its own"
+                                + " with --calibration)",
+                        before.perplexity(),
+                        bundledText ? "the built-in text" : "this text",
+                        TextLoss.KNOWN_PERPLEXITY));
+            } else if (bundledText) {
                 lines.add("note: the perplexity is of the built-in text alone; for a model that knows other things"
                         + " measure on text of its own (--calibration)");
             }

@@ -17,6 +17,10 @@ import java.util.List;
 /// @param nats    sum of the negative log-probabilities of the counted tokens
 /// @param tokens  counted tokens
 public record TextLoss(double nats, long tokens) {
+    /// The largest perplexity of a text that a model knows. Language models have ones or tens on text of the
+    /// kind they were taught, hundreds on what is foreign to them, and as many as there are tokens by guessing.
+    public static final int KNOWN_PERPLEXITY = 100;
+
     private static final int MAX_ROWS = 256;
 
     /// Nats per token; 0 if none counts.
@@ -26,6 +30,11 @@ public record TextLoss(double nats, long tokens) {
 
     public double perplexity() {
         return Math.exp(perToken());
+    }
+
+    /// Whether the model knows this kind of text: what it loses on one that it does not know tells little.
+    public boolean isOfKnownText() {
+        return perplexity() <= KNOWN_PERPLEXITY;
     }
 
     /// Told how far the measuring is.

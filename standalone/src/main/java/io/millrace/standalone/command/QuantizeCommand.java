@@ -23,7 +23,8 @@ import picocli.CommandLine.Option;
                     + " compressed-tensors conventions.",
             "A rotation is folded into the weights, which only Millrace can undo: for other programs give"
                     + " --no-rotation.",
-            "Prints a report and leaves it in the new folder as " + ModelQuantizer.REPORT + "."
+            "Prints a report and leaves it in the new folder as " + ModelQuantizer.REPORT + ". A perplexity above 100"
+                    + " before quantising is warned of: the model does not know that text."
         })
 public final class QuantizeCommand implements Callable<Integer> {
     private final Console console;
