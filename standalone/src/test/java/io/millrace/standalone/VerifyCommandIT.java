@@ -79,6 +79,7 @@ class VerifyCommandIT {
         assertThat(run.exitCode()).as(run.errors()).isEqualTo(1);
         assertThat(run.answers())
                 .contains("weights: quantised, w4a8, rotated")
+                .contains("max |Δhidden|: not compared, as the residual stream is rotated")
                 .anyMatch(line -> line.matches("max \\|Δlogit\\|: .* \\(tolerance 2e-04\\)"))
                 .contains("note: the tolerances are those of weights in floating point, which quantised ones cannot"
                         + " meet; what quantising cost is in quantize-report.txt where `millrace quantize` made the"
