@@ -20,13 +20,13 @@ typedef struct {
     float *scores;         // [TILE_KEYS], summed up head by head
 } score_place;
 
-// scores += weight of the head * max(0, product), head by head.
+// scores += weight of the head * max(0, product), head by head; a product that is no number stays one.
 INLINE void add_heads(const score_place *t, int rows, int panels, int64_t from, const floats *products) {
     const float *weights = t->w->head_weights + t->group_row * t->w->call->heads + t->head;
     UNROLL for (int p = 0; p < panels; p++) {
         floats sum = load(t->scores + (from + p) * LANES);
         UNROLL for (int r = 0; r < rows; r++) {
-            sum = fma_lanes(all(weights[r]), maximum(products[r * panels + p], zero()), sum);
+            sum = fma_lanes(all(weights[r]), maximum(zero(), products[r * panels + p]), sum);
         }
         store(t->scores + (from + p) * LANES, sum);
     }

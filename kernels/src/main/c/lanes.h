@@ -52,9 +52,10 @@ INLINE void store_to(float *p, floats x, int64_t n) {
 }
 
 // e^x by range reduction and a polynomial; exactly 0 below -87, so that no denormal arises. Relative error below 3e-7.
+// NaN stays NaN: where one operand of maximum or minimum is NaN, they give the second.
 INLINE floats exp_lanes(floats x) {
     const floats flush = all(-87.0f);
-    floats bounded = minimum(maximum(x, flush), all(87.0f));
+    floats bounded = minimum(all(87.0f), maximum(flush, x));
     floats shifted = fma_lanes(bounded, all(1.442695f), all(12582912.0f));
     floats n = sub(shifted, all(12582912.0f));
     floats r = fma_lanes(n, all(-0.6933594f), bounded);
