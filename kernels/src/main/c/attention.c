@@ -9,13 +9,15 @@ typedef struct {
     float *wide;           // [TILE_KEYS][key width]: keys as floats
     uint8_t *spare;        // the same memory for codes
     uint8_t *latent_panels, *rope_panels;
-    float *values;         // [TILE_PANELS][TILE_KEYS][16]
+    float *values;         // [TILE_KEYS][TILE_PANELS][16]
     float *scores;         // [GROUP_ROWS][heads][TILE_KEYS]
     float *factors;        // [GROUP_ROWS][padded heads]
     rounded_rows latent_query, rope_query; // of the rows of a group
     float key_scales[2][TILE_KEYS];
     const uint8_t *keys[TILE_KEYS];
     int64_t count;
+    const uint8_t *next[TILE_KEYS], *next_scales[TILE_KEYS];  // of the next tile, fetched while this one is computed
+    int64_t next_count;
 } workplace;
 
 // A state is, for each head: the largest score, the sum of weights, the weighted sum of values.
@@ -101,7 +103,7 @@ INLINE void float_scores(const score_place *t, int rows, int panels) {
             acc[i] = zero();
         }
         int64_t panel_floats = whole_steps(depth, LANES) * LANES;
-        tile_f32(rows, panels, x, (const float *) w->latent_panels + from * panel_floats, panel_floats, depth, acc);
+        tile_f32(rows, panels, x, (const float *) w->latent_panels + from * panel_floats, panel_floats, LANES, depth, NOTHING_AHEAD, acc);
         UNROLL for (int i = 0; i < rows * panels; i++) {
             float *to = scores_of(w, t->group_row) + (t->head + i / panels) * TILE_KEYS + (from + i % panels) * LANES;
             store(to, mul(acc[i], all((float) call->scale)));
@@ -208,7 +210,7 @@ INLINE void add_values(const value_place *t, int rows, int panels) {
         const float *value = t->states.value + (t->head + i / panels) * w->width + t->column + i % panels * LANES;
         acc[i] = mul(load(value), all(factors[i / panels]));
     }
-    tile_f32(rows, panels, x, w->values, TILE_KEYS * LANES, t->count, acc);
+    tile_f32(rows, panels, x, w->values, LANES, TILE_PANELS * LANES, t->count, NOTHING_AHEAD, acc);
     UNROLL for (int i = 0; i < rows * panels; i++) {
         store(t->states.value + (t->head + i / panels) * w->width + t->column + i % panels * LANES, acc[i]);
     }
@@ -216,26 +218,52 @@ INLINE void add_values(const value_place *t, int rows, int panels) {
 
 TILE_TABLE(add_values, const value_place *)
 
-// The tile's latents [panels][TILE_KEYS][16] from a column on.
-static void slice_values(workplace *w, int64_t column, int64_t panels) {
+// Sixteen elements of a key's latent as floats, zeros behind the latent.
+INLINE floats latent_part(const workplace *w, int64_t key, int64_t from, int format) {
     const attention_call *call = w->call;
-    int64_t wide_step = whole_steps(call->kv_rank + call->rope, LANES);
-    for (int64_t p = 0; p < panels; p++) {
-        int64_t from = column + p * LANES;
-        int64_t n = call->kv_rank - from;
-        float *to = w->values + p * TILE_KEYS * LANES;
-        for (int64_t j = 0; j < w->count; j++) {
-            floats value;
-            if (call->latent.format != KV_INT8) {
-                value = load_to(w->wide + j * wide_step + from, n);
-            } else if (n >= LANES) {
-                value = load_i8((const int8_t *) w->keys[j] + from);
-            } else {
-                int8_t rest[LANES] = {0};
-                memcpy(rest, w->keys[j] + from, (size_t) n);
-                value = load_i8(rest);
+    int64_t n = call->kv_rank - from;
+    if (format != KV_INT8) {
+        return load_to(w->wide + key * whole_steps(call->kv_rank + call->rope, LANES) + from, n);
+    }
+    if (n >= LANES) {
+        return load_i8((const int8_t *) w->keys[key] + from);
+    }
+    int8_t rest[LANES] = {0};
+    memcpy(rest, w->keys[key] + from, (size_t) n);
+    return load_i8(rest);
+}
+
+// Fetches lines `[from, to)` of the next tile's key `j`.
+INLINE void fetch_next(const workplace *w, int64_t j, int64_t from, int64_t to, int64_t last_byte) {
+    if (j < w->next_count) {
+        for (int64_t line = from; line < to; line++) {
+            FETCH(w->next[j] + min64(line * 64, last_byte));
+        }
+        if (from == 0) {
+            FETCH(w->next_scales[j]);
+        }
+    }
+}
+
+// The tile's latents [TILE_KEYS][TILE_PANELS][16] of slice `slice` of `slices`.
+static void slice_values(workplace *w, int64_t slice, int64_t slices) {
+    int64_t column = slice * TILE_PANELS * LANES, panels = min64(TILE_PANELS, w->width / LANES - slice * TILE_PANELS);
+    int whole = w->call->latent.format == KV_INT8 && column + TILE_PANELS * LANES <= w->call->kv_rank;
+    int format = (int) w->call->latent.format;
+    int64_t bytes = row_bytes(&w->call->latent), lines = bytes / 64 + 1;
+    int64_t line = lines * slice / slices, next_line = lines * (slice + 1) / slices;
+    float *values = w->values;
+    for (int64_t j = 0; j < w->count; j++) {
+        fetch_next(w, j, line, next_line, bytes - 1);
+        if (whole) {
+            const int8_t *from = (const int8_t *) w->keys[j] + column;
+            UNROLL for (int p = 0; p < TILE_PANELS; p++) {
+                store(values + (j * TILE_PANELS + p) * LANES, load_i8(from + p * LANES));
             }
-            store(to + j * LANES, value);
+            continue;
+        }
+        for (int64_t p = 0; p < panels; p++) {
+            store(values + (j * TILE_PANELS + p) * LANES, latent_part(w, j, column + p * LANES, format));
         }
     }
 }
@@ -244,6 +272,18 @@ static void slice_values(workplace *w, int64_t column, int64_t panels) {
 
 INLINE int64_t slot_of(const attention_call *call, int64_t row, int64_t rank) {
     return call->dense[row] ? call->batch.first_slot + rank : call->selected[row * call->top_k + rank];
+}
+
+// Finds the keys of the next tile, ranks `[rank, end)`.
+static void look_ahead(workplace *w, int64_t row, int64_t rank, int64_t end) {
+    const attention_call *call = w->call;
+    const int32_t *table = (const int32_t *) call->batch.tables[row];
+    w->next_count = max64(0, min64(TILE_KEYS, end - rank));
+    for (int64_t j = 0; j < w->next_count; j++) {
+        int64_t slot = slot_of(call, row, rank + j);
+        w->next[j] = row_of(&call->latent, table, slot);
+        w->next_scales[j] = (const uint8_t *) scales_of(&call->latent, table, slot);
+    }
 }
 
 // Gathers the keys of ranks `[rank, rank + count)` of a row.
@@ -315,9 +355,10 @@ INLINE int64_t tile_keys(const workplace *w, const row_group *g, int64_t row, in
 static void add_slices(workplace *w, const row_group *g, int64_t rank) {
     const attention_call *call = w->call;
     int64_t all_panels = w->width / LANES;
-    for (int64_t panel = 0; panel < all_panels; panel += TILE_PANELS) {
-        int64_t panels = min64(TILE_PANELS, all_panels - panel);
-        slice_values(w, panel * LANES, panels);
+    int64_t slices = whole_steps(all_panels, TILE_PANELS) / TILE_PANELS;
+    for (int64_t slice = 0; slice < slices; slice++) {
+        int64_t panel = slice * TILE_PANELS, panels = min64(TILE_PANELS, all_panels - panel);
+        slice_values(w, slice, slices);
         for (int64_t r = 0; r < g->rows; r++) {
             int64_t count = tile_keys(w, g, r, rank);
             for (int64_t head = 0; head < call->heads && count > 0; head += TILE_ROWS) {
@@ -329,16 +370,18 @@ static void add_slices(workplace *w, const row_group *g, int64_t rank) {
     }
 }
 
-// One segment of the rows of a group.
-static void segment(workplace *w, const row_group *g, int64_t number) {
+// One segment of the rows of a group, of which those before `last_segment` are computed next.
+static void segment(workplace *w, const row_group *g, int64_t number, int64_t last_segment) {
     const attention_call *call = w->call;
     int64_t last = g->first_row + g->rows - 1;
     int64_t end = min64(visible_keys(call, last), (number + 1) * SEGMENT_KEYS);
+    int64_t end_ahead = min64(visible_keys(call, last), last_segment * SEGMENT_KEYS);
     for (int64_t r = 0; r < g->rows; r++) {
         clear_states(w, group_states(call, g, r));
     }
     for (int64_t rank = number * SEGMENT_KEYS; rank < end; rank += TILE_KEYS) {
         gather(w, last, rank, min64(TILE_KEYS, end - rank));
+        look_ahead(w, last, rank + TILE_KEYS, end_ahead);
         for (int64_t r = 0; r < g->rows; r++) {
             int64_t count = tile_keys(w, g, r, rank);
             if (count > 0) {
@@ -396,7 +439,7 @@ void FN(attention)(const attention_call *call, int32_t chunk, int32_t worker) {
     if (!call->whole) {
         for (int64_t s = first; s < first + segments; s++) {
             float *states = call->states + (first_row * call->segments + s) * call->state_floats;
-            segment(&w, &(row_group){first_row, rows, states}, s);
+            segment(&w, &(row_group){first_row, rows, states}, s, first + segments);
         }
         return;
     }
@@ -406,7 +449,7 @@ void FN(attention)(const attention_call *call, int32_t chunk, int32_t worker) {
         clear_states(&w, states_at(call, joined + r * call->state_floats));
     }
     for (int64_t s = first; s < first + segments; s++) {
-        segment(&w, &(row_group){first_row, rows, one}, s);
+        segment(&w, &(row_group){first_row, rows, one}, s, first + segments);
         for (int64_t r = 0; r < rows; r++) {
             if (visible_keys(call, first_row + r) > s * SEGMENT_KEYS) {
                 join(&w, states_at(call, joined + r * call->state_floats),

@@ -14,8 +14,10 @@ typedef struct {
     int32_t *ranks;
 } best_list;
 
-// Room for scores of at least one tile beyond a full list.
-INLINE int64_t best_capacity(int64_t top_k) { return (2 * top_k + 64 + 15) / 16 * 16; }
+enum { TILE_SCORES = 64 };
+
+// Room for scores of at least one tile beyond a full list, in whole lanes.
+INLINE int64_t best_capacity(int64_t top_k) { return (2 * top_k + TILE_SCORES + LANES - 1) / LANES * LANES; }
 
 // A float as an integer of the same order.
 INLINE uint32_t ordered(float x) {
@@ -24,26 +26,53 @@ INLINE uint32_t ordered(float x) {
     return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
-// The `wanted`-th largest key, and how many of those equal to it are among the `wanted` largest.
-static uint32_t largest_key(const float *scores, int64_t count, int64_t wanted, int64_t *equal) {
-    uint32_t prefix = 0, mask = 0;
-    for (int shift = 24; shift >= 0; shift -= 8) {
-        int32_t histogram[256] = {0};
-        for (int64_t i = 0; i < count; i++) {
-            uint32_t key = ordered(scores[i]);
-            if ((key & mask) == prefix) {
-                histogram[key >> shift & 255]++;
-            }
-        }
-        int bucket = 255;
-        while (histogram[bucket] < wanted) {
-            wanted -= histogram[bucket--];
-        }
-        prefix |= (uint32_t) bucket << shift;
-        mask |= 255u << shift;
+// The float of a key of ordered().
+INLINE float of_order(uint32_t key) {
+    uint32_t bits = key & 0x80000000u ? key & 0x7fffffffu : ~key;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+INLINE uint32_t first_lanes(int64_t n) { return n < LANES ? (1u << n) - 1 : 0xffffu; }
+
+static int64_t count_above(const float *scores, int64_t count, float limit) {
+    int64_t above = 0;
+    for (int64_t i = 0; i < count; i += LANES) {
+        uint32_t mask = lanes_above(load_to(scores + i, count - i), all(limit)) & first_lanes(count - i);
+        above += __builtin_popcount(mask);
     }
-    *equal = wanted;
-    return prefix;
+    return above;
+}
+
+// The key of the `wanted`-th largest of `count` scores, and how many of those equal to it are among the `wanted` largest.
+// Found by halving the range of keys: that needs a count of a whole list in each of up to 32 rounds, and no branch that
+// depends on a single score. Scores are numbers without negative zeros.
+static uint32_t largest_key(const float *scores, int64_t count, int64_t wanted, int64_t *equal) {
+    uint32_t low = ordered(-INFINITY), high = ordered(INFINITY);
+    int64_t above_high = 0;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int64_t above = count_above(scores, count, of_order(middle));
+        if (above >= wanted) {
+            low = middle + 1;
+        } else {
+            high = middle;
+            above_high = above;
+        }
+    }
+    *equal = wanted - above_high;
+    return ordered(of_order(low) + 0.0f);
+}
+
+// The lowest `n` bits of a mask.
+INLINE uint32_t lowest_bits(uint32_t mask, int64_t n) {
+    uint32_t kept = 0;
+    for (; n > 0 && mask; n--) {
+        kept |= mask & -mask;
+        mask &= mask - 1;
+    }
+    return kept;
 }
 
 // Cuts the list to its top_k best, in order.
@@ -51,41 +80,60 @@ static void cut_to_best(best_list *list) {
     if (list->count <= list->top_k) {
         return;
     }
-    int64_t equal;
-    uint32_t key = largest_key(list->scores, list->count, list->top_k, &equal);
-    int64_t kept = 0;
-    for (int64_t i = 0; i < list->count; i++) {
-        uint32_t k = ordered(list->scores[i]);
-        if (k > key || (k == key && equal-- > 0)) {
-            list->scores[kept] = list->scores[i];
-            list->ranks[kept++] = list->ranks[i];
-            if (k == key) {
-                list->limit = list->scores[kept - 1];
-            }
-        }
+    int64_t equal, kept = 0;
+    float limit = of_order(largest_key(list->scores, list->count, list->top_k, &equal));
+    for (int64_t i = 0; i < list->count; i += LANES) {
+        floats scores = load(list->scores + i);
+        uint32_t seen = first_lanes(list->count - i);
+        uint32_t above = lanes_above(scores, all(limit)) & seen;
+        uint32_t same = lowest_bits(~above & ~lanes_above(all(limit), scores) & seen, equal);
+        equal -= __builtin_popcount(same);
+        pack_lanes(list->scores + kept, list->scores + i, above | same);
+        pack_lanes(list->ranks + kept, list->ranks + i, above | same);
+        kept += __builtin_popcount(above | same);
     }
+    list->limit = limit;
     list->count = kept;
     list->cut = 1;
 }
 
+// Offers the first `n` of sixteen scores: those of `ranks`, or where that is null of ranks from `rank` on.
+INLINE void offer_lanes(best_list *list, floats scores, const int32_t *ranks, int64_t rank, int64_t n) {
+    uint32_t mask = first_lanes(n);
+    if (list->cut) {
+        mask &= lanes_above(scores, all(list->limit));
+    }
+    if (!mask) {
+        return;
+    }
+    float numbers[LANES];
+    int32_t places[LANES];
+    store(numbers, maximum(add(scores, zero()), all(-INFINITY)));  // no negative zero, no NaN
+    for (int64_t j = 0; j < LANES; j++) {
+        places[j] = ranks ? ranks[j < n ? j : 0] : (int32_t) (rank + j);
+    }
+    pack_lanes(list->scores + list->count, numbers, mask);
+    pack_lanes(list->ranks + list->count, places, mask);
+    list->count += __builtin_popcount(mask);
+}
+
 // Offers `count` scores of consecutive ranks, at most 64.
 INLINE void offer(best_list *list, const float *scores, int64_t count, int64_t rank) {
-    if (list->count + count > list->capacity) {
+    if (list->count + TILE_SCORES > list->capacity) {
         cut_to_best(list);
     }
     for (int64_t i = 0; i < count; i += LANES) {
-        int64_t n = min64(LANES, count - i);
-        uint32_t mask = n < LANES ? (1u << n) - 1 : 0xffffu;
-        if (list->cut) {
-            mask &= lanes_above(load(scores + i), all(list->limit));
+        offer_lanes(list, load_to(scores + i, count - i), 0, rank + i, count - i);
+    }
+}
+
+// Offers any number of scores of ascending ranks.
+INLINE void offer_ranked(best_list *list, const float *scores, const int32_t *ranks, int64_t count) {
+    for (int64_t i = 0; i < count; i += LANES) {
+        if (list->count + TILE_SCORES > list->capacity) {
+            cut_to_best(list);
         }
-        while (mask) {
-            int lane = __builtin_ctz(mask);
-            mask &= mask - 1;
-            float score = scores[i + lane] + 0.0f;  // no negative zero
-            list->scores[list->count] = score == score ? score : -INFINITY;
-            list->ranks[list->count++] = (int32_t) (rank + i + lane);
-        }
+        offer_lanes(list, load_to(scores + i, count - i), ranks + i, 0, count - i);
     }
 }
 

@@ -10,6 +10,8 @@ typedef struct {
     rounded_rows query;    // int8 keys: rows * heads
     float *head_weights;   // [rows][heads], times the scales of the queries
     float key_scales[TILE_KEYS];
+    const uint8_t *ahead;  // keys of the next tile, fetched while this one is computed
+    int64_t ahead_bytes;
     float scores[TILE_KEYS];
     best_list best[GROUP_ROWS];
 } workplace;
@@ -19,6 +21,15 @@ typedef struct {
     int64_t group_row, row, head;
     float *scores;         // [TILE_KEYS], summed up head by head
 } score_place;
+
+// What the products of the heads from `head` on fetch of them, two lines in each of `steps` steps, once for all rows.
+INLINE panels_ahead ahead_of(const score_place *t, int64_t steps) {
+    int64_t from = t->head / TILE_ROWS * steps * 128;
+    if (t->group_row > 0 || from >= t->w->ahead_bytes) {
+        return NOTHING_AHEAD;
+    }
+    return (panels_ahead){t->w->ahead + from, steps * 64};
+}
 
 // scores += weight of the head * max(0, product), head by head; a product that is no number stays one.
 INLINE void add_heads(const score_place *t, int rows, int panels, int64_t from, const floats *products) {
@@ -37,6 +48,7 @@ INLINE void float_heads(const score_place *t, int rows, int panels) {
     const float *x[TILE_ROWS];
     floats acc[CELLS];
     int64_t panel_floats = whole_steps(call->dim, LANES) * LANES;
+    const panels_ahead ahead = ahead_of(t, call->dim);
     UNROLL for (int r = 0; r < rows; r++) {
         x[r] = call->query + (t->row * call->heads + t->head + r) * call->dim;
     }
@@ -45,7 +57,7 @@ INLINE void float_heads(const score_place *t, int rows, int panels) {
             acc[i] = zero();
         }
         const float *keys = (const float *) t->w->panels + from * panel_floats;
-        tile_f32(rows, panels, x, keys, panel_floats, call->dim, acc);
+        tile_f32(rows, panels, x, keys, panel_floats, LANES, call->dim, ahead, acc);
         add_heads(t, rows, panels, from, acc);
     }
 }
@@ -55,6 +67,7 @@ INLINE void int8_heads(const score_place *t, int rows, int panels) {
     int64_t quads = query->stride / 4;
     const int8_t *x[TILE_ROWS];
     int32_t start[TILE_ROWS];
+    const panels_ahead ahead = ahead_of(t, quads);
     ints acc[CELLS];
     floats products[CELLS];
     UNROLL for (int r = 0; r < rows; r++) {
@@ -66,7 +79,7 @@ INLINE void int8_heads(const score_place *t, int rows, int panels) {
         UNROLL for (int i = 0; i < rows * panels; i++) {
             acc[i] = all_ints(start[i / panels]);
         }
-        tile_w8(rows, panels, x, t->w->panels + from * quads * 64, quads * 64, quads, NOTHING_AHEAD, acc);
+        tile_w8(rows, panels, x, t->w->panels + from * quads * 64, quads * 64, quads, ahead, acc);
         UNROLL for (int i = 0; i < rows * panels; i++) {
             products[i] = to_floats(acc[i]);
         }
@@ -77,15 +90,20 @@ INLINE void int8_heads(const score_place *t, int rows, int panels) {
 TILE_TABLE(float_heads, const score_place *)
 TILE_TABLE(int8_heads, const score_place *)
 
+// Rows of a page that lie one after the other, from slot on, at most `count`.
+INLINE int64_t run_of(int64_t slot, int64_t count) { return min64(count, PAGE_ROWS - slot % PAGE_ROWS); }
+
 static void gather(workplace *w, int64_t row, int64_t rank, int64_t count) {
     const indexer_call *call = w->call;
     const int32_t *table = (const int32_t *) call->batch.tables[row];
     const uint8_t *keys[TILE_KEYS];
-    for (int64_t j = 0; j < count; j++) {
+    int64_t run;
+    for (int64_t j = 0; j < count; j += run) {
         int64_t slot = call->batch.first_slot + rank + j;
-        keys[j] = row_of(&call->keys, table, slot);
+        run = run_of(slot, count - j);
+        point(row_of(&call->keys, table, slot), row_bytes(&call->keys), run, keys + j);
         if (call->keys.format == KV_INT8) {
-            w->key_scales[j] = *scales_of(&call->keys, table, slot);
+            memcpy(w->key_scales + j, scales_of(&call->keys, table, slot), (size_t) run * sizeof(float));
         }
     }
     if (call->keys.format == KV_INT8) {
@@ -95,6 +113,21 @@ static void gather(workplace *w, int64_t row, int64_t rank, int64_t count) {
         widen_rows(keys, count, call->keys.format, call->dim, w->wide);
         point((const uint8_t *) w->wide, whole_steps(call->dim, LANES) * 4, count, rows);
         turn(rows, count, call->dim, 0, w->panels);
+    }
+}
+
+// The keys from a rank on, which are computed next; they lie one after the other as far as their page goes.
+static void look_ahead(workplace *w, int64_t row, int64_t rank, int64_t end) {
+    const indexer_call *call = w->call;
+    w->ahead_bytes = 0;
+    if (rank < end) {
+        const int32_t *table = (const int32_t *) call->batch.tables[row];
+        int64_t slot = call->batch.first_slot + rank, run = run_of(slot, end - rank);
+        w->ahead = row_of(&call->keys, table, slot);
+        w->ahead_bytes = run * row_bytes(&call->keys);
+        for (int64_t j = 0; call->keys.format == KV_INT8 && j < run; j += 64 / (int64_t) sizeof(float)) {
+            FETCH(scales_of(&call->keys, table, slot) + j);
+        }
     }
 }
 
@@ -174,6 +207,7 @@ void FN(indexer)(const indexer_call *call, int32_t chunk, int32_t worker) {
     for (int64_t rank = c[2]; rank < end; rank += TILE_KEYS) {
         int64_t keys = min64(TILE_KEYS, end - rank);
         gather(&w, first_row, rank, keys);
+        look_ahead(&w, first_row, rank + TILE_KEYS, end);
         for (int64_t r = 0; r < rows; r++) {
             int64_t visible = call->batch.slots[first_row + r] - call->batch.first_slot + 1;
             int64_t count = min64(keys, visible - rank);
@@ -199,17 +233,8 @@ void FN(indexer_join)(const indexer_call *call, int32_t chunk, int32_t worker) {
     best_list *best = &w.best[0];
     for (int64_t s = 0; s < call->segments; s++) {
         int64_t list = chunk * call->segments + s;
-        for (int64_t i = 0; i < call->counts[list]; i++) {
-            float score = call->scores[list * call->top_k + i];
-            if (best->cut && !(score > best->limit)) {
-                continue;
-            }
-            if (best->count == best->capacity) {
-                cut_to_best(best);
-            }
-            best->scores[best->count] = score;
-            best->ranks[best->count++] = call->candidates[list * call->top_k + i];
-        }
+        const int64_t at = list * call->top_k;
+        offer_ranked(best, call->scores + at, call->candidates + at, call->counts[list]);
     }
     write_selected(call, chunk, best);
 }

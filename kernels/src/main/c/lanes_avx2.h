@@ -186,3 +186,13 @@ INLINE_LANES uint32_t lanes_above(floats x, floats limit) {
     int hi = _mm256_movemask_ps(_mm256_cmp_ps(x.hi, limit.hi, _CMP_GT_OQ));
     return (uint32_t) (lo | hi << 8);
 }
+
+// Packs those of sixteen 32-bit values whose bit is set one after the other; whatever they leave of sixteen places may
+// be overwritten. `to` may lie at or before `from` in the same memory.
+INLINE_LANES void pack_lanes(void *to, const void *from, uint32_t mask) {
+    uint32_t *packed = (uint32_t *) to;
+    const uint32_t *values = (const uint32_t *) from;
+    for (; mask; mask &= mask - 1) {
+        *packed++ = values[__builtin_ctz(mask)];
+    }
+}

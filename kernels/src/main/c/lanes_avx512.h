@@ -138,3 +138,9 @@ INLINE_LANES void transpose(const void *const from[16], uint32_t flip, void *to)
 
 // Bit i is set where lane i is above the limit.
 INLINE_LANES uint32_t lanes_above(floats x, floats limit) { return _mm512_cmp_ps_mask(x, limit, _CMP_GT_OQ); }
+
+// Packs those of sixteen 32-bit values whose bit is set one after the other; whatever they leave of sixteen places is
+// overwritten. `to` may lie at or before `from` in the same memory.
+INLINE_LANES void pack_lanes(void *to, const void *from, uint32_t mask) {
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((__mmask16) mask, _mm512_loadu_si512(from)));
+}

@@ -124,10 +124,14 @@ INLINE void rotate(float *x, int64_t style, int64_t rope, const float *cos, cons
     }
 }
 
-INLINE uint8_t *row_of(const paged_rows *rows, const int32_t *table, int64_t slot) {
+// Bytes of a row without its scales.
+INLINE int64_t row_bytes(const paged_rows *rows) {
     static const int64_t element_bytes[] = {4, 2, 1};
-    return rows->section + table[slot / PAGE_ROWS] * rows->page_bytes
-            + slot % PAGE_ROWS * rows->row_elements * element_bytes[rows->format];
+    return rows->row_elements * element_bytes[rows->format];
+}
+
+INLINE uint8_t *row_of(const paged_rows *rows, const int32_t *table, int64_t slot) {
+    return rows->section + table[slot / PAGE_ROWS] * rows->page_bytes + slot % PAGE_ROWS * row_bytes(rows);
 }
 
 INLINE float *scales_of(const paged_rows *rows, const int32_t *table, int64_t slot) {

@@ -65,14 +65,6 @@ void FN(sample_scan)(const sampling_call *call, int32_t chunk, int32_t worker) {
     }
 }
 
-// The float of a key of ordered().
-INLINE float of_order(uint32_t key) {
-    uint32_t bits = key & 0x80000000u ? key & 0x7fffffffu : ~key;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 // The `wanted`-th largest of the maxima as a key, and how many equal to it are among the `wanted` largest.
 static uint32_t last_maximum(const float *maxima, int64_t blocks, int64_t wanted, int64_t *equal) {
     if (wanted >= blocks) {

@@ -12,13 +12,32 @@
 #define FETCH(at) __builtin_prefetch(at, 0, 2)
 #define CELLS (TILE_ROWS * TILE_PANELS)
 
-// y[r, p] += sum over k of x[r][k] * w[p][k][lane], cell r * panels + p; w: float panels [depth][16].
-INLINE void tile_f32(int rows, int panels, const float *const *x, const float *w, int64_t panel_floats, int64_t depth,
-                     floats *acc) {
+// Panels that are needed soon, to be fetched line by line while a tile is computed: as many as the tile has, two at most,
+// `step` bytes apart. Null for none.
+typedef struct {
+    const uint8_t *from;
+    int64_t step;
+} panels_ahead;
+
+#define NOTHING_AHEAD ((panels_ahead){0, 0})
+
+INLINE void fetch_line(int panels, panels_ahead ahead, int64_t at) {
+    if (ahead.from) {
+        for (int p = 0; p < (panels < 2 ? 1 : 2); p++) {
+            FETCH(ahead.from + p * ahead.step + at);
+        }
+    }
+}
+
+// y[r, p] += sum over k of x[r][k] * w[p][k][lane], cell r * panels + p. From panel to panel and from input to input of
+// w it is so many floats.
+INLINE void tile_f32(int rows, int panels, const float *const *x, const float *w, int64_t panel_floats,
+                     int64_t input_floats, int64_t depth, panels_ahead ahead, floats *acc) {
     for (int64_t k = 0; k < depth; k++) {
+        fetch_line(panels, ahead, k * 64);
         floats column[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {
-            column[p] = load(w + p * panel_floats + k * LANES);
+            column[p] = load(w + p * panel_floats + k * input_floats);
         }
         UNROLL for (int i = 0; i < rows * panels; i++) {
             acc[i] = fma_lanes(all(x[i / panels][k]), column[i % panels], acc[i]);
@@ -45,23 +64,6 @@ INLINE void tile_bf16(int rows, int panels, const float *const *x, const uint16_
         }
         UNROLL for (int i = 0; i < rows * panels; i++) {
             acc[i] = fma_lanes(all(x[i / panels][k + 1]), column[i % panels], acc[i]);
-        }
-    }
-}
-
-// Panels that are needed soon, to be fetched line by line while a tile is computed: as many as the tile has, two at most,
-// `step` bytes apart. Null for none.
-typedef struct {
-    const uint8_t *from;
-    int64_t step;
-} panels_ahead;
-
-#define NOTHING_AHEAD ((panels_ahead){0, 0})
-
-INLINE void fetch_line(int panels, panels_ahead ahead, int64_t at) {
-    if (ahead.from) {
-        for (int p = 0; p < (panels < 2 ? 1 : 2); p++) {
-            FETCH(ahead.from + p * ahead.step + at);
         }
     }
 }
