@@ -2,6 +2,8 @@
 #include "keys.h"
 #include "tiles.h"
 
+enum { CODE_HEADS = 64 };
+
 // What a worker keeps of a chunk.
 typedef struct {
     const attention_call *call;
@@ -196,9 +198,30 @@ typedef struct {
     int64_t group_row, head;
     int64_t column;  // first element of the slice
     int64_t count;
+    const uint8_t *const *ahead;  // of each key a line `ahead_at` bytes on is fetched; null for none
+    int64_t ahead_at;
 } value_place;
 
-INLINE void add_values(const value_place *t, int rows, int panels) {
+// y[r, p] += sum over keys of x[r][key] times the key's latent from a column on: its codes, or the slice of the tile's
+// values. While it computes it fetches a line of each key of the next tile: all at once would have to wait for memory.
+INLINE void tile_values(int rows, int panels, int codes, const float *const *x, const value_place *t, floats *acc) {
+    for (int64_t k = 0; k < t->count; k++) {
+        if (t->ahead) {
+            FETCH(t->ahead[k] + t->ahead_at);
+        }
+        const int8_t *code = (const int8_t *) t->w->keys[k] + t->column;
+        const float *value = t->w->values + k * TILE_PANELS * LANES;
+        floats column[TILE_PANELS];
+        UNROLL for (int p = 0; p < panels; p++) {
+            column[p] = codes ? load_i8(code + p * LANES) : load(value + p * LANES);
+        }
+        UNROLL for (int i = 0; i < rows * panels; i++) {
+            acc[i] = fma_lanes(all(x[i / panels][k]), column[i % panels], acc[i]);
+        }
+    }
+}
+
+INLINE void add_values(const value_place *t, int rows, int panels, int codes) {
     const workplace *w = t->w;
     const float *factors = factors_of(w, t->group_row) + t->head;
     const float *x[TILE_ROWS];
@@ -210,60 +233,30 @@ INLINE void add_values(const value_place *t, int rows, int panels) {
         const float *value = t->states.value + (t->head + i / panels) * w->width + t->column + i % panels * LANES;
         acc[i] = mul(load(value), all(factors[i / panels]));
     }
-    tile_f32(rows, panels, x, w->values, LANES, TILE_PANELS * LANES, t->count, NOTHING_AHEAD, acc);
+    tile_values(rows, panels, codes, x, t, acc);
     UNROLL for (int i = 0; i < rows * panels; i++) {
         store(t->states.value + (t->head + i / panels) * w->width + t->column + i % panels * LANES, acc[i]);
     }
 }
 
-TILE_TABLE(add_values, const value_place *)
+INLINE void add_code_values(const value_place *t, int rows, int panels) { add_values(t, rows, panels, 1); }
+INLINE void add_float_values(const value_place *t, int rows, int panels) { add_values(t, rows, panels, 0); }
 
-// Sixteen elements of a key's latent as floats, zeros behind the latent.
-INLINE floats latent_part(const workplace *w, int64_t key, int64_t from, int format) {
+TILE_TABLE(add_code_values, const value_place *)
+TILE_TABLE(add_float_values, const value_place *)
+
+// The tile's latents [TILE_KEYS][TILE_PANELS][16] from a column on. Codes are read in whole lanes: behind a latent lie
+// other codes or scales of its page, and what they add to values behind the latent is not looked at.
+static void slice_values(workplace *w, int64_t column, int64_t panels) {
     const attention_call *call = w->call;
-    int64_t n = call->kv_rank - from;
-    if (format != KV_INT8) {
-        return load_to(w->wide + key * whole_steps(call->kv_rank + call->rope, LANES) + from, n);
-    }
-    if (n >= LANES) {
-        return load_i8((const int8_t *) w->keys[key] + from);
-    }
-    int8_t rest[LANES] = {0};
-    memcpy(rest, w->keys[key] + from, (size_t) n);
-    return load_i8(rest);
-}
-
-// Fetches lines `[from, to)` of the next tile's key `j`.
-INLINE void fetch_next(const workplace *w, int64_t j, int64_t from, int64_t to, int64_t last_byte) {
-    if (j < w->next_count) {
-        for (int64_t line = from; line < to; line++) {
-            FETCH(w->next[j] + min64(line * 64, last_byte));
-        }
-        if (from == 0) {
-            FETCH(w->next_scales[j]);
-        }
-    }
-}
-
-// The tile's latents [TILE_KEYS][TILE_PANELS][16] of slice `slice` of `slices`.
-static void slice_values(workplace *w, int64_t slice, int64_t slices) {
-    int64_t column = slice * TILE_PANELS * LANES, panels = min64(TILE_PANELS, w->width / LANES - slice * TILE_PANELS);
-    int whole = w->call->latent.format == KV_INT8 && column + TILE_PANELS * LANES <= w->call->kv_rank;
-    int format = (int) w->call->latent.format;
-    int64_t bytes = row_bytes(&w->call->latent), lines = bytes / 64 + 1;
-    int64_t line = lines * slice / slices, next_line = lines * (slice + 1) / slices;
-    float *values = w->values;
+    int64_t wide_step = whole_steps(call->kv_rank + call->rope, LANES);
     for (int64_t j = 0; j < w->count; j++) {
-        fetch_next(w, j, line, next_line, bytes - 1);
-        if (whole) {
-            const int8_t *from = (const int8_t *) w->keys[j] + column;
-            UNROLL for (int p = 0; p < TILE_PANELS; p++) {
-                store(values + (j * TILE_PANELS + p) * LANES, load_i8(from + p * LANES));
-            }
-            continue;
-        }
+        float *to = w->values + j * TILE_PANELS * LANES;
         for (int64_t p = 0; p < panels; p++) {
-            store(values + (j * TILE_PANELS + p) * LANES, latent_part(w, j, column + p * LANES, format));
+            int64_t from = column + p * LANES;
+            int64_t n = call->kv_rank - from;
+            store(to + p * LANES, call->latent.format == KV_INT8 ? load_i8((const int8_t *) w->keys[j] + from)
+                                                                 : load_to(w->wide + j * wide_step + from, n));
         }
     }
 }
@@ -283,6 +276,10 @@ static void look_ahead(workplace *w, int64_t row, int64_t rank, int64_t end) {
         int64_t slot = slot_of(call, row, rank + j);
         w->next[j] = row_of(&call->latent, table, slot);
         w->next_scales[j] = (const uint8_t *) scales_of(&call->latent, table, slot);
+    }
+    for (int64_t j = w->next_count; j < TILE_KEYS && w->next_count > 0; j++) {
+        w->next[j] = w->next[0];
+        w->next_scales[j] = w->next_scales[0];
     }
 }
 
@@ -351,20 +348,32 @@ INLINE int64_t tile_keys(const workplace *w, const row_group *g, int64_t row, in
     return min64(w->count, visible_keys(w->call, g->first_row + row) - rank);
 }
 
-// A slice of the tile's latents is made once for all rows of the group.
-static void add_slices(workplace *w, const row_group *g, int64_t rank) {
+// What the `number`-th product of a tile fetches of the next one.
+INLINE void fetch_ahead(const workplace *w, int64_t number, value_place *t) {
+    int64_t lines = (row_bytes(&w->call->latent) + 63) / 64;
+    if (w->next_count > 0 && number <= lines) {
+        t->ahead = number < lines ? w->next : w->next_scales;
+        t->ahead_at = number < lines ? number * 64 : 0;
+    }
+}
+
+// Few heads take the codes as they are; for many a slice of the tile's latents is made once.
+static void add_tile(workplace *w, const row_group *g, int64_t rank) {
     const attention_call *call = w->call;
-    int64_t all_panels = w->width / LANES;
-    int64_t slices = whole_steps(all_panels, TILE_PANELS) / TILE_PANELS;
-    for (int64_t slice = 0; slice < slices; slice++) {
-        int64_t panel = slice * TILE_PANELS, panels = min64(TILE_PANELS, all_panels - panel);
-        slice_values(w, slice, slices);
+    int64_t all_panels = w->width / LANES, number = 0;
+    int codes = call->latent.format == KV_INT8 && g->rows * call->heads <= CODE_HEADS;
+    for (int64_t panel = 0; panel < all_panels; panel += TILE_PANELS) {
+        int64_t panels = min64(TILE_PANELS, all_panels - panel);
+        if (!codes) {
+            slice_values(w, panel * LANES, panels);
+        }
         for (int64_t r = 0; r < g->rows; r++) {
             int64_t count = tile_keys(w, g, r, rank);
             for (int64_t head = 0; head < call->heads && count > 0; head += TILE_ROWS) {
                 int64_t heads = min64(TILE_ROWS, call->heads - head);
-                const value_place t = {w, group_states(call, g, r), r, head, panel * LANES, count};
-                add_values_shapes[panels - 1][heads - 1](&t);
+                value_place t = {w, group_states(call, g, r), r, head, panel * LANES, count, 0, 0};
+                fetch_ahead(w, number++, &t);
+                (codes ? add_code_values_shapes : add_float_values_shapes)[panels - 1][heads - 1](&t);
             }
         }
     }
@@ -389,7 +398,7 @@ static void segment(workplace *w, const row_group *g, int64_t number, int64_t la
                 weigh(w, r, group_states(call, g, r), count);
             }
         }
-        add_slices(w, g, rank);
+        add_tile(w, g, rank);
     }
 }
 

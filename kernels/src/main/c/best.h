@@ -107,10 +107,14 @@ INLINE void offer_lanes(best_list *list, floats scores, const int32_t *ranks, in
         return;
     }
     float numbers[LANES];
-    int32_t places[LANES];
+    int32_t places[LANES] = {0};
     store(numbers, maximum(add(scores, zero()), all(-INFINITY)));  // no negative zero, no NaN
-    for (int64_t j = 0; j < LANES; j++) {
-        places[j] = ranks ? ranks[j < n ? j : 0] : (int32_t) (rank + j);
+    if (ranks) {
+        memcpy(places, ranks, (size_t) min64(n, LANES) * sizeof *ranks);
+    } else {
+        for (int32_t j = 0; j < LANES; j++) {
+            places[j] = (int32_t) rank + j;
+        }
     }
     pack_lanes(list->scores + list->count, numbers, mask);
     pack_lanes(list->ranks + list->count, places, mask);

@@ -22,13 +22,14 @@ typedef struct {
     float *scores;         // [TILE_KEYS], summed up head by head
 } score_place;
 
-// What the products of the heads from `head` on fetch of them, two lines in each of `steps` steps, once for all rows.
+// What the products of the heads from `head` on fetch of the keys ahead: a line in each of `steps` steps, for all rows of
+// a group once.
 INLINE panels_ahead ahead_of(const score_place *t, int64_t steps) {
-    int64_t from = t->head / TILE_ROWS * steps * 128;
+    int64_t from = t->head / TILE_ROWS * steps * 64;
     if (t->group_row > 0 || from >= t->w->ahead_bytes) {
         return NOTHING_AHEAD;
     }
-    return (panels_ahead){t->w->ahead + from, steps * 64};
+    return (panels_ahead){t->w->ahead + from, 0};
 }
 
 // scores += weight of the head * max(0, product), head by head; a product that is no number stays one.
@@ -125,8 +126,15 @@ static void look_ahead(workplace *w, int64_t row, int64_t rank, int64_t end) {
         int64_t slot = call->batch.first_slot + rank, run = run_of(slot, end - rank);
         w->ahead = row_of(&call->keys, table, slot);
         w->ahead_bytes = run * row_bytes(&call->keys);
-        for (int64_t j = 0; call->keys.format == KV_INT8 && j < run; j += 64 / (int64_t) sizeof(float)) {
+        int int8 = call->keys.format == KV_INT8;
+        for (int64_t j = 0; int8 && j < run; j += 64 / (int64_t) sizeof(float)) {
             FETCH(scales_of(&call->keys, table, slot) + j);
+        }
+        // The products of few heads have no step for each line.
+        int64_t steps = int8 ? w->query.stride / 4 : call->dim;
+        int64_t at = whole_steps(call->heads, TILE_ROWS) / TILE_ROWS * steps * 64;
+        for (; at < w->ahead_bytes; at += 64) {
+            FETCH(w->ahead + at);
         }
     }
 }

@@ -13,7 +13,7 @@
 #define CELLS (TILE_ROWS * TILE_PANELS)
 
 // Panels that are needed soon, to be fetched line by line while a tile is computed: as many as the tile has, two at most,
-// `step` bytes apart. Null for none.
+// `step` bytes apart; one where that is 0. Null for none.
 typedef struct {
     const uint8_t *from;
     int64_t step;
@@ -23,8 +23,9 @@ typedef struct {
 
 INLINE void fetch_line(int panels, panels_ahead ahead, int64_t at) {
     if (ahead.from) {
-        for (int p = 0; p < (panels < 2 ? 1 : 2); p++) {
-            FETCH(ahead.from + p * ahead.step + at);
+        FETCH(ahead.from + at);
+        if (panels > 1 && ahead.step) {
+            FETCH(ahead.from + ahead.step + at);
         }
     }
 }
