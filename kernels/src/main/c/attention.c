@@ -2,7 +2,10 @@
 #include "keys.h"
 #include "tiles.h"
 
-enum { CODE_HEADS = 64 };
+enum {
+    CODE_HEADS = 64,    // up to so many, times rows of a group, values are summed from codes
+    MEMORY_PAGE = 4096
+};
 
 // What a worker keeps of a chunk.
 typedef struct {
@@ -49,8 +52,13 @@ INLINE void clear_states(const workplace *w, head_states s) {
     memset(s.value, 0, (size_t) (w->call->heads * w->width) * sizeof(float));
 }
 
-// a = a and b together.
-static void join(const workplace *w, head_states a, head_states b) {
+// Heads `[from, to)`.
+typedef struct {
+    int64_t from, to;
+} head_range;
+
+// a = a and b together, the values of some heads.
+static void join(const workplace *w, head_states a, head_states b, head_range heads) {
     const attention_call *call = w->call;
     float scale_a[LANES], scale_b[LANES];
     for (int64_t from = 0; from < call->heads; from += LANES) {
@@ -61,7 +69,7 @@ static void join(const workplace *w, head_states a, head_states b) {
         store(a.largest + from, largest);
         store(scale_a, fa);
         store(scale_b, fb);
-        for (int64_t h = from; h < min64(from + LANES, call->heads); h++) {
+        for (int64_t h = max64(from, heads.from); h < min64(from + LANES, heads.to); h++) {
             float *va = a.value + h * w->width;
             const float *vb = b.value + h * w->width;
             for (int64_t i = 0; i < w->width; i += LANES) {
@@ -72,9 +80,9 @@ static void join(const workplace *w, head_states a, head_states b) {
     }
 }
 
-static void finish(const workplace *w, head_states s, int64_t row) {
+static void finish(const workplace *w, head_states s, int64_t row, head_range heads) {
     const attention_call *call = w->call;
-    for (int64_t h = 0; h < call->heads; h++) {
+    for (int64_t h = heads.from; h < heads.to; h++) {
         float *out = call->out + (row * call->heads + h) * call->out_step;
         floats whole = all(s.sum[h]);
         for (int64_t i = 0; i < call->kv_rank; i += LANES) {
@@ -277,6 +285,11 @@ static void look_ahead(workplace *w, int64_t row, int64_t rank, int64_t end) {
         w->next[j] = row_of(&call->latent, table, slot);
         w->next_scales[j] = (const uint8_t *) scales_of(&call->latent, table, slot);
     }
+    // Neighbours lie in few pages of memory: their addresses are looked up at once, not one after the other.
+    int64_t page_keys = max64(1, MEMORY_PAGE / row_bytes(&call->latent));
+    for (int64_t j = 0; call->dense[row] && j < w->next_count; j += page_keys) {
+        FETCH(w->next[j]);
+    }
     for (int64_t j = w->next_count; j < TILE_KEYS && w->next_count > 0; j++) {
         w->next[j] = w->next[0];
         w->next_scales[j] = w->next_scales[0];
@@ -452,6 +465,7 @@ void FN(attention)(const attention_call *call, int32_t chunk, int32_t worker) {
         }
         return;
     }
+    const head_range all_heads = {0, call->heads};
     float *joined = take(&scratch, GROUP_ROWS * call->state_floats * 4);
     float *one = take(&scratch, GROUP_ROWS * call->state_floats * 4);
     for (int64_t r = 0; r < rows; r++) {
@@ -462,25 +476,27 @@ void FN(attention)(const attention_call *call, int32_t chunk, int32_t worker) {
         for (int64_t r = 0; r < rows; r++) {
             if (visible_keys(call, first_row + r) > s * SEGMENT_KEYS) {
                 join(&w, states_at(call, joined + r * call->state_floats),
-                     states_at(call, one + r * call->state_floats));
+                     states_at(call, one + r * call->state_floats), all_heads);
             }
         }
     }
     for (int64_t r = 0; r < rows; r++) {
-        finish(&w, states_at(call, joined + r * call->state_floats), first_row + r);
+        finish(&w, states_at(call, joined + r * call->state_floats), first_row + r, all_heads);
     }
 }
 
-// Joins the segments of split rows: a chunk is a row.
+// Joins the segments of split rows: a chunk is a row, or some heads of one.
 void FN(attention_join)(const attention_call *call, int32_t chunk, int32_t worker) {
+    int64_t row = chunk / call->join_parts, part = chunk % call->join_parts;
+    const head_range heads = {call->heads * part / call->join_parts, call->heads * (part + 1) / call->join_parts};
     uint8_t *scratch;
     workplace w = prepare(call, worker, &scratch);
     head_states joined = states_at(call, take(&scratch, call->state_floats * 4));
     clear_states(&w, joined);
-    for (int64_t s = 0; s * SEGMENT_KEYS < visible_keys(call, chunk); s++) {
-        join(&w, joined, states_at(call, call->states + (chunk * call->segments + s) * call->state_floats));
+    for (int64_t s = 0; s * SEGMENT_KEYS < visible_keys(call, row); s++) {
+        join(&w, joined, states_at(call, call->states + (row * call->segments + s) * call->state_floats), heads);
     }
-    finish(&w, joined, chunk);
+    finish(&w, joined, row, heads);
 }
 
 // Bytes a worker needs.

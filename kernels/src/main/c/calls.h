@@ -184,6 +184,7 @@ typedef struct {
     int64_t whole;             // whether chunks are whole rows, whose result is written at once
     float *states;             // split rows: [rows][segments][state_floats]
     int64_t segments, state_floats;
+    int64_t join_parts;        // chunks of a row's join, each of some heads
     float *out;                // [rows][heads][out_step]
     int64_t out_step;
     uint8_t *scratch;

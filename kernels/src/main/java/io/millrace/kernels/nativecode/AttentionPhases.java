@@ -16,12 +16,14 @@ import java.lang.foreign.MemorySegment;
 /// neighbours that attend to everything share each tile of keys. Few rows: a chunk is a segment. The
 /// arithmetic of a row is the same.
 final class AttentionPhases {
-    private static final int CALL_FIELDS = 28;
+    private static final int CALL_FIELDS = 29;
     private static final int CHUNK_INTS = 4;
     private static final int SEGMENT_KEYS = 512;
     private static final int GROUP_ROWS = 8;
     private static final int LANES = 16;
     private static final int CHUNKS_PER_THREAD = 4;
+    private static final int SPLIT_CHUNKS_PER_THREAD = 8;
+    private static final int LONG_JOIN = 16; // segments from which on the heads of a join are spread
 
     private final KernelPool pool;
     private final LinearPhase linear;
@@ -74,9 +76,13 @@ final class AttentionPhases {
         fill(c, whole, segments);
         attend.run(pool, call, chunks);
         if (!whole) {
-            join.run(pool, call, c.batch.rows());
+            join.run(pool, call, c.batch.rows() * joinParts(segments));
         }
         raiseValues(c, s, y);
+    }
+
+    private int joinParts(int segments) {
+        return segments < LONG_JOIN ? 1 : pool.threads();
     }
 
     private int fillSelection(Call c) {
@@ -126,10 +132,13 @@ final class AttentionPhases {
             total += Math.ceilDiv(c.selection.count(row), SEGMENT_KEYS);
         }
         MemorySegment chunks = chunkBuffer.bytes((long) total * CHUNK_INTS * Integer.BYTES);
+        // Segments of one chunk fetch their successor's keys.
+        int most = Math.max(1, total / (SPLIT_CHUNKS_PER_THREAD * pool.threads()));
         int count = 0;
         for (int row = 0; row < c.batch.rows(); row++) {
-            for (int s = 0; s * SEGMENT_KEYS < c.selection.count(row); s++) {
-                new Chunk(row, 1, s, 1).write(chunks, count++);
+            int segments = Math.ceilDiv(c.selection.count(row), SEGMENT_KEYS);
+            for (int s = 0; s < segments; s += most) {
+                new Chunk(row, 1, s, Math.min(most, segments - s)).write(chunks, count++);
             }
         }
         return count;
@@ -162,7 +171,8 @@ final class AttentionPhases {
         call.put(chunkBuffer.memory()).put(whole);
         call.put(whole ? 0 : states.floats(rowCount * segments * stateFloats))
                 .put(segments)
-                .put(stateFloats);
+                .put(stateFloats)
+                .put(joinParts(segments));
         call.put(latents.floats(rowCount * s.heads() * s.kvLoraRank())).put(s.kvLoraRank());
         long mark = call.mark();
         call.putNull().put(0);
