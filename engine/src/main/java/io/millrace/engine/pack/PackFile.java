@@ -3,6 +3,7 @@ package io.millrace.engine.pack;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
 import io.millrace.kernels.PackedMatrix;
+import io.millrace.kernels.nativecode.LargePages;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -45,6 +46,7 @@ final class PackFile implements AutoCloseable {
         boolean opened = false;
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
             MemorySegment mapping = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
+            LargePages.advise(mapping);
             PackHeader header = PackHeader.decode(mapping);
             MemorySegment table = mapping.asSlice(header.indexOffset(), header.indexBytes());
             if (PackHeader.crc(table.asByteBuffer()) != header.indexChecksum()) {

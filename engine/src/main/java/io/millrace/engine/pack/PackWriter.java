@@ -1,6 +1,7 @@
 package io.millrace.engine.pack;
 
 import io.millrace.kernels.PackedMatrix;
+import io.millrace.kernels.nativecode.LargePages;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -147,6 +148,7 @@ final class PackWriter implements PackSink, AutoCloseable {
         writeFully(header);
         // One sync is enough: whatever reaches the disk first, checksums tell half a file.
         channel.force(true);
+        LargePages.forget(temporary);
         Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         finished = true;
         syncFolder();
