@@ -2,6 +2,7 @@ package io.millrace.engine.kv;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.kernels.nativecode.LargePages;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
@@ -24,7 +25,7 @@ public final class PagePool implements AutoCloseable {
 
     private PagePool(KvLayout layout, int pages) {
         this.layout = layout;
-        this.memory = arena.allocate(Math.multiplyExact(layout.pageBytes(), (long) pages), ALIGNMENT);
+        this.memory = LargePages.allocate(Math.multiplyExact(layout.pageBytes(), (long) pages), ALIGNMENT, arena);
         this.free = new int[pages];
         this.allocated = new boolean[pages];
         this.freeCount = pages;

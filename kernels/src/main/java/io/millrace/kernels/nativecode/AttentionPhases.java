@@ -22,7 +22,7 @@ final class AttentionPhases {
     private static final int GROUP_ROWS = 8;
     private static final int LANES = 16;
     private static final int CHUNKS_PER_THREAD = 4;
-    private static final int SPLIT_CHUNKS_PER_THREAD = 8;
+    private static final int SPLIT_CHUNKS_PER_THREAD = 16;
     private static final int LONG_JOIN = 16; // segments from which on the heads of a join are spread
 
     private final KernelPool pool;

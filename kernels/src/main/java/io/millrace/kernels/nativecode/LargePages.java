@@ -10,16 +10,16 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandleProxies;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/// Mapped files in large pages of memory. A token reads hundreds of megabytes of weights, a few experts of
-/// many: with pages of 4 KiB the processor looks up an address for each, and on a virtual machine that
-/// can take longer than reading it. Linux keeps a file in pages of up to 2 MiB if the mapping through which
-/// it is read first was advised so, and the file system is able to.
+/// Large pages of memory, for mapped files and for pools. A token reads hundreds of megabytes of weights, a
+/// few experts of many, and thousands of cached rows, wherever they lie: with pages of 4 KiB the processor
+/// looks up an address for each, and on a virtual machine that can take longer than reading it. Linux gives
+/// pages of 2 MiB to memory advised so before it is written, and keeps a file in pages of up to that size if
+/// the mapping through which it is read first was advised so and the file system is able to.
 ///
 /// All of it is advice: where the system has no such pages nothing changes but speed.
 @SuppressWarnings("restricted")
@@ -28,6 +28,9 @@ public final class LargePages {
     private static final int MADV_HUGEPAGE = 14;
     private static final int POSIX_FADV_DONTNEED = 4;
     private static final int O_RDONLY = 0;
+    private static final int PROT_READ_WRITE = 3;
+    private static final int MAP_PRIVATE_ANONYMOUS = 0x22;
+    private static final long LARGE = 2 << 20;
 
     private static final boolean OFFERED = isOffered();
 
@@ -50,6 +53,14 @@ public final class LargePages {
         int call(int file);
     }
 
+    public interface Map {
+        MemorySegment call(MemorySegment wanted, long bytes, int protection, int flags, int file, long from);
+    }
+
+    public interface Unmap {
+        int call(MemorySegment from, long bytes);
+    }
+
     private static boolean isOffered() {
         try {
             return !Files.readString(SETTING).contains("[never]");
@@ -66,6 +77,36 @@ public final class LargePages {
                 && function(Advise.class, "madvise", ADDRESS, JAVA_LONG, JAVA_INT)
                         .map(madvise -> madvise.call(mapping, mapping.byteSize(), MADV_HUGEPAGE) == 0)
                         .orElse(false);
+    }
+
+    /// Zeroed memory, in large pages where the system has them and it is worth it.
+    ///
+    /// @param bytes      its size
+    /// @param alignment  of its start, in bytes, at most that of a page
+    /// @param arena      with which it is given back
+    /// @throws OutOfMemoryError if there is not so much
+    public static MemorySegment allocate(long bytes, long alignment, Arena arena) {
+        if (OFFERED && bytes >= 2 * LARGE) {
+            Optional<Map> map = find("mmap")
+                    .map(address -> proxy(
+                            Map.class,
+                            address,
+                            FunctionDescriptor.of(
+                                    ADDRESS, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG)));
+            Optional<Unmap> unmap = function(Unmap.class, "munmap", ADDRESS, JAVA_LONG);
+            if (map.isPresent() && unmap.isPresent()) {
+                MemorySegment start =
+                        map.get().call(MemorySegment.NULL, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0);
+                if (start.address() != -1) {
+                    MemorySegment memory =
+                            start.reinterpret(bytes, arena, given -> unmap.get().call(given, bytes));
+                    advise(memory);
+                    // Written at once: memory that is not there is missed now and not in the middle of a request.
+                    return memory.fill((byte) 0);
+                }
+            }
+        }
+        return arena.allocate(bytes, alignment);
     }
 
     /// Lets the system forget what it keeps of a file that is on the disk, so that it is read into large
@@ -93,12 +134,17 @@ public final class LargePages {
         }
     }
 
+    /// A function of the C library that returns an int.
     private static <T> Optional<T> function(Class<T> type, String name, MemoryLayout... parameters) {
-        SymbolLookup library = Linker.nativeLinker().defaultLookup();
-        return library.find(name).map(address -> {
-            FunctionDescriptor signature = FunctionDescriptor.of(JAVA_INT, parameters);
-            return MethodHandleProxies.asInterfaceInstance(
-                    type, Linker.nativeLinker().downcallHandle(address, signature));
-        });
+        return find(name).map(address -> proxy(type, address, FunctionDescriptor.of(JAVA_INT, parameters)));
+    }
+
+    private static Optional<MemorySegment> find(String name) {
+        return Linker.nativeLinker().defaultLookup().find(name);
+    }
+
+    private static <T> T proxy(Class<T> type, MemorySegment address, FunctionDescriptor signature) {
+        return MethodHandleProxies.asInterfaceInstance(
+                type, Linker.nativeLinker().downcallHandle(address, signature));
     }
 }

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -67,6 +68,21 @@ class LargePagesTest {
             count += page & 1;
         }
         return count;
+    }
+
+    @Test
+    void memoryIsZeroedAndGivenBackWithItsArena() {
+        for (long bytes : new long[] {1, 4096, (4 << 20) - 1, 4 << 20, (9 << 20) + 17}) {
+            MemorySegment memory;
+            try (Arena arena = Arena.ofShared()) {
+                memory = LargePages.allocate(bytes, 64, arena);
+                assertThat(memory.byteSize()).isEqualTo(bytes);
+                assertThat(memory.address() % 64).isZero();
+                assertThat(memory.mismatch(arena.allocate(bytes))).isEqualTo(-1);
+                memory.fill((byte) 7);
+            }
+            assertThatThrownBy(() -> memory.get(JAVA_BYTE, 0)).isInstanceOf(IllegalStateException.class);
+        }
     }
 
     @Test
