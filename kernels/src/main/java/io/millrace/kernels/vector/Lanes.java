@@ -110,6 +110,21 @@ final class Lanes {
         return low(bits);
     }
 
+    /// Rounds to bfloat16, as [io.millrace.kernels.Bfloat16#round] does, and stores `COUNT` of them.
+    static void storeBfloat16(FloatVector v, long address) {
+        IntVector bits = v.reinterpretAsInts();
+        IntVector upper = bits.lanewise(VectorOperators.LSHR, 16);
+        IntVector rounded = bits.add(upper.and(1)).add(0x7fff).lanewise(VectorOperators.LSHR, 16);
+        // All ones where the magnitude's bits are above those of infinity.
+        IntVector nan = bits.and(0x7fffffff)
+                .sub(0x7f800001)
+                .lanewise(VectorOperators.ASHR, 31)
+                .not();
+        rounded =
+                rounded.lanewise(VectorOperators.AND_NOT, nan).or(upper.or(0x40).and(nan));
+        rounded.convertShape(VectorOperators.I2S, SHORTS, 0).intoMemorySegment(ALL, address & ACCESS, ORDER);
+    }
+
     /// The float of each lane's lower bfloat16.
     static FloatVector low(IntVector pair) {
         return pair.lanewise(VectorOperators.LSHL, 16).reinterpretAsFloats();
@@ -166,8 +181,15 @@ final class Lanes {
         MemorySegment.copy(ALL, from, ALL, to, bytes);
     }
 
+    /// Zeros, in a number of bytes that is a multiple of 4.
     static void clear(long address, long bytes) {
-        ALL.asSlice(address, bytes).fill((byte) 0);
+        long at = 0;
+        for (; at + BYTES <= bytes; at += BYTES) {
+            store(zero(), address + at);
+        }
+        for (; at < bytes; at += Float.BYTES) {
+            set(address + at, 0);
+        }
     }
 
     /// The sum over the lanes: halves are added until one lane is left.

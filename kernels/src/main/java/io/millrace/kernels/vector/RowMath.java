@@ -6,9 +6,18 @@ import io.millrace.kernels.PagedRows;
 import io.millrace.kernels.RopeStyle;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
+import jdk.incubator.vector.VectorShuffle;
 
 /// What is computed of one row at a time. Addresses are those of float32 rows.
 final class RowMath {
+    private static final VectorShuffle<Float> SWAP = Lanes.butterfly(1);
+    private static final VectorShuffle<Float> FRONT = VectorShuffle.fromOp(Lanes.FLOATS, i -> i / 2);
+    private static final VectorShuffle<Float> BACK = VectorShuffle.fromOp(Lanes.FLOATS, i -> (Lanes.COUNT + i) / 2);
+
+    /// -1 in even lanes, 1 in odd ones.
+    private static final FloatVector SIGNS =
+            FloatVector.broadcast(Lanes.FLOATS, 1f).blend(-1f, VectorMask.fromLong(Lanes.FLOATS, 0x55555555));
+
     private RowMath() {}
 
     /// `y = x / sqrt(mean(x²) + eps) * gain`.
@@ -129,7 +138,12 @@ final class RowMath {
         int half = ropeDim / 2;
         long first = style == RopeStyle.INTERLEAVED ? 8 : 4;
         long second = style == RopeStyle.INTERLEAVED ? 4 : half * 4L;
-        for (int i = 0; i < half; i++) {
+        int vectors = half / Lanes.COUNT;
+        switch (style) {
+            case INTERLEAVED -> rotatePairs(x, vectors, cos, sin);
+            case HALF_SPLIT -> rotateHalves(x, second, vectors, cos, sin);
+        }
+        for (int i = vectors * Lanes.COUNT; i < half; i++) {
             long at = x + i * first;
             float a = Lanes.get(at);
             float b = Lanes.get(at + second);
@@ -140,18 +154,51 @@ final class RowMath {
         }
     }
 
+    private static void rotateHalves(long x, long second, int vectors, long cos, long sin) {
+        for (int i = 0; i < vectors; i++) {
+            long at = (long) i * Lanes.BYTES;
+            FloatVector a = Lanes.load(x + at);
+            FloatVector b = Lanes.load(x + at + second);
+            FloatVector c = Lanes.load(cos + at);
+            FloatVector s = Lanes.load(sin + at);
+            Lanes.store(a.mul(c).sub(b.mul(s)), x + at);
+            Lanes.store(b.mul(c).add(a.mul(s)), x + at + second);
+        }
+    }
+
+    /// Two vectors of pairs at a time; the sign of a product is turned exactly.
+    private static void rotatePairs(long x, int vectors, long cos, long sin) {
+        for (int i = 0; i < vectors; i++) {
+            long at = (long) i * Lanes.BYTES;
+            FloatVector c = Lanes.load(cos + at);
+            FloatVector s = Lanes.load(sin + at);
+            FloatVector v = Lanes.load(x + 2 * at);
+            FloatVector turned = v.rearrange(SWAP).mul(s.rearrange(FRONT)).mul(SIGNS);
+            Lanes.store(v.mul(c.rearrange(FRONT)).add(turned), x + 2 * at);
+            v = Lanes.load(x + 2 * at + Lanes.BYTES);
+            turned = v.rearrange(SWAP).mul(s.rearrange(BACK)).mul(SIGNS);
+            Lanes.store(v.mul(c.rearrange(BACK)).add(turned), x + 2 * at + Lanes.BYTES);
+        }
+    }
+
     /// Rounds a row to its page's format and stores it there.
     static void write(PagedRows rows, int[] pages, int slot, long x) {
         long to = Lanes.address(rows.pool()) + rows.rowOffset(pages, slot);
         int count = rows.rowElements();
         switch (rows.format()) {
             case F32 -> Lanes.copy(x, to, count * 4L);
-            case BF16 -> {
-                for (int i = 0; i < count; i++) {
-                    Lanes.setShort(to + i * 2L, Bfloat16.round(Lanes.get(x + i * 4L)));
-                }
-            }
+            case BF16 -> writeBfloat16(x, count, to);
             case INT8 -> CodeRows.write(rows, pages, slot, x);
+        }
+    }
+
+    static void writeBfloat16(long x, int count, long to) {
+        int i = 0;
+        for (; i + Lanes.COUNT <= count; i += Lanes.COUNT) {
+            Lanes.storeBfloat16(Lanes.load(x + i * 4L), to + i * 2L);
+        }
+        for (; i < count; i++) {
+            Lanes.setShort(to + i * 2L, Bfloat16.round(Lanes.get(x + i * 4L)));
         }
     }
 
