@@ -1,7 +1,8 @@
 package io.millrace.kernels;
 
-/// What the self-check at start found of one kernel. Rates are billions of multiply-adds per second on one
-/// thread; the floor follows from a plain loop timed in the same run, so that it moves with the machine.
+/// What the self-check at start found of one kernel. Rates are billions of multiply-adds, or of elements where it makes
+/// none, per second on one thread; the floor follows from a loop timed in the same run, so that it moves with the
+/// machine.
 ///
 /// @param kernel    its name, lower case and hyphens
 /// @param measured  the best rate seen

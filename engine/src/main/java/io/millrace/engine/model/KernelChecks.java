@@ -20,7 +20,7 @@ final class KernelChecks {
     static List<KernelCheck> run(Kernels kernels, ModelWeights weights) {
         List<KernelCheck> checks = kernels.check(formats(weights));
         if (!checks.isEmpty()) {
-            LOG.info("kernel self-check, billions of multiply-adds a second and their floors: {}", checks);
+            LOG.info("kernel self-check, billions of multiply-adds or elements a second and their floors: {}", checks);
         }
         for (KernelCheck check : checks) {
             if (check.verdict() == Verdict.BELOW_FLOOR) {

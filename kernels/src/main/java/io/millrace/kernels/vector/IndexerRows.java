@@ -131,7 +131,7 @@ final class IndexerRows implements PoolTask {
     }
 
     /// Scratch and loops of one thread.
-    private static final class Worker {
+    static final class Worker {
         private final TopSlots top = new TopSlots();
         private final Product product = new Product();
         private final Scratch.Buffer queryBuffer;
@@ -264,7 +264,7 @@ final class IndexerRows implements PoolTask {
             }
         }
 
-        private static void weigh(long dots, long headWeights, int width, int count, long scores) {
+        static void weigh(long dots, long headWeights, int width, int count, long scores) {
             for (int key = 0; key < count; key++) {
                 long from = dots + (long) key * width * 4;
                 FloatVector sum = Lanes.zero();

@@ -88,7 +88,7 @@ final class SoftmaxTile {
     }
 
     /// Turns the scores of one vector of heads into weights and updates m and l.
-    private static void weigh(long scores, long step, float scale, int count, long state, long factors) {
+    static void weigh(long scores, long step, float scale, int count, long state, long factors) {
         FloatVector before = Lanes.load(state);
         FloatVector max = before;
         for (int i = 0; i < count; i++) {

@@ -77,7 +77,7 @@ public final class VectorKernels implements Kernels {
     @Override
     public List<KernelCheck> check(Set<QuantFormat> formats) {
         try (KernelProbes probes = new KernelProbes()) {
-            return new SelfCheck(System::nanoTime).run(probes.of(formats));
+            return new SelfCheck(System::nanoTime).run(probes.of(formats), probes.scratch());
         }
     }
 

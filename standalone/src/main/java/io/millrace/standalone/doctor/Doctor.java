@@ -113,7 +113,7 @@ public final class Doctor {
         if (!slow.isEmpty()) {
             return Finding.fail(
                     "kernels",
-                    provider + "; slow in this process (billions of multiply-adds a second): " + slow
+                    provider + "; slow in this process (billions of multiply-adds or elements a second): " + slow
                             + "; the next start may be luckier.");
         }
         return Finding.ok(
