@@ -1,95 +1,5 @@
 // Softmax attention over selected slots in the absorbed form: heads are rows of a product with a tile of keys.
-#include "keys.h"
-#include "tiles.h"
-
-enum {
-    CODE_HEADS = 64,    // up to so many, times rows of a group, values are summed from codes
-    MEMORY_PAGE = 4096
-};
-
-// What a worker keeps of a chunk.
-typedef struct {
-    const attention_call *call;
-    int64_t width;         // floats of a value row, padded
-    float *wide;           // [TILE_KEYS][key width]: keys as floats
-    uint8_t *spare;        // the same memory for codes
-    uint8_t *latent_panels, *rope_panels;
-    float *values;         // [TILE_KEYS][TILE_PANELS][16]
-    float *scores;         // [GROUP_ROWS][heads][TILE_KEYS]
-    float *factors;        // [GROUP_ROWS][padded heads]
-    rounded_rows latent_query, rope_query; // of the rows of a group
-    float key_scales[2][TILE_KEYS];
-    const uint8_t *keys[TILE_KEYS];
-    int64_t count;
-    const uint8_t *next[TILE_KEYS], *next_scales[TILE_KEYS];  // of the next tile, fetched while this one is computed
-    int64_t next_count;
-} workplace;
-
-// A state is, for each head: the largest score, the sum of weights, the weighted sum of values.
-typedef struct {
-    float *largest, *sum, *value;
-} head_states;
-
-INLINE float *scores_of(const workplace *w, int64_t group_row) {
-    return w->scores + group_row * w->call->heads * TILE_KEYS;
-}
-
-INLINE float *factors_of(const workplace *w, int64_t group_row) {
-    return w->factors + group_row * padded(w->call->heads);
-}
-
-INLINE head_states states_at(const attention_call *call, float *at) {
-    int64_t heads = padded(call->heads);
-    return (head_states){at, at + heads, at + 2 * heads};
-}
-
-INLINE void clear_states(const workplace *w, head_states s) {
-    int64_t heads = padded(w->call->heads);
-    for (int64_t h = 0; h < heads; h += LANES) {
-        store(s.largest + h, all(-INFINITY));
-        store(s.sum + h, zero());
-    }
-    memset(s.value, 0, (size_t) (w->call->heads * w->width) * sizeof(float));
-}
-
-// Heads `[from, to)`.
-typedef struct {
-    int64_t from, to;
-} head_range;
-
-// a = a and b together, the values of some heads.
-static void join(const workplace *w, head_states a, head_states b, head_range heads) {
-    const attention_call *call = w->call;
-    float scale_a[LANES], scale_b[LANES];
-    for (int64_t from = 0; from < call->heads; from += LANES) {
-        floats largest = maximum(load(a.largest + from), load(b.largest + from));
-        floats fa = exp_lanes(sub(load(a.largest + from), largest));
-        floats fb = exp_lanes(sub(load(b.largest + from), largest));
-        store(a.sum + from, fma_lanes(load(a.sum + from), fa, mul(load(b.sum + from), fb)));
-        store(a.largest + from, largest);
-        store(scale_a, fa);
-        store(scale_b, fb);
-        for (int64_t h = max64(from, heads.from); h < min64(from + LANES, heads.to); h++) {
-            float *va = a.value + h * w->width;
-            const float *vb = b.value + h * w->width;
-            for (int64_t i = 0; i < w->width; i += LANES) {
-                floats scaled = mul(load(vb + i), all(scale_b[h - from]));
-                store(va + i, fma_lanes(load(va + i), all(scale_a[h - from]), scaled));
-            }
-        }
-    }
-}
-
-static void finish(const workplace *w, head_states s, int64_t row, head_range heads) {
-    const attention_call *call = w->call;
-    for (int64_t h = heads.from; h < heads.to; h++) {
-        float *out = call->out + (row * call->heads + h) * call->out_step;
-        floats whole = all(s.sum[h]);
-        for (int64_t i = 0; i < call->kv_rank; i += LANES) {
-            store_to(out + i, divide(load(s.value + h * w->width + i), whole), call->kv_rank - i);
-        }
-    }
-}
+#include "attention_states.h"
 
 // ---- Scores of some heads against the tile's keys.
 
@@ -113,7 +23,8 @@ INLINE void float_scores(const score_place *t, int rows, int panels) {
             acc[i] = zero();
         }
         int64_t panel_floats = whole_steps(depth, LANES) * LANES;
-        tile_f32(rows, panels, x, (const float *) w->latent_panels + from * panel_floats, panel_floats, LANES, depth, NOTHING_AHEAD, acc);
+        const float *keys = (const float *) w->latent_panels + from * panel_floats;
+        tile_f32(rows, panels, x, keys, panel_floats, LANES, depth, NOTHING_AHEAD, acc);
         UNROLL for (int i = 0; i < rows * panels; i++) {
             float *to = scores_of(w, t->group_row) + (t->head + i / panels) * TILE_KEYS + (from + i % panels) * LANES;
             store(to, mul(acc[i], all((float) call->scale)));
@@ -168,7 +79,8 @@ TILE_TABLE(rope_scores, const score_place *)
 static void weigh(workplace *w, int64_t group_row, head_states s, int64_t count) {
     const attention_call *call = w->call;
     float *factors = factors_of(w, group_row);
-    for (int64_t h = 0; h < call->heads; h++) {
+    const head_range heads = w->heads;
+    for (int64_t h = heads.from; h < heads.to; h++) {
         float *scores = scores_of(w, group_row) + h * TILE_KEYS;
         for (int64_t j = count; j < TILE_KEYS; j++) {
             scores[j] = -INFINITY;
@@ -179,13 +91,13 @@ static void weigh(workplace *w, int64_t group_row, head_states s, int64_t count)
         factors[h] = s.largest[h];
         s.largest[h] = largest > s.largest[h] ? largest : s.largest[h];
     }
-    for (int64_t h = 0; h < call->heads; h += LANES) {
-        floats old = load_to(factors + h, call->heads - h);
-        floats now = load_to(s.largest + h, call->heads - h);
-        store_to(factors + h, exp_lanes(sub(old, now)), call->heads - h);
+    for (int64_t h = heads.from; h < heads.to; h += LANES) {
+        floats old = load_to(factors + h, heads.to - h);
+        floats now = load_to(s.largest + h, heads.to - h);
+        store_to(factors + h, exp_lanes(sub(old, now)), heads.to - h);
     }
     int int8 = call->latent.format == KV_INT8;
-    for (int64_t h = 0; h < call->heads; h++) {
+    for (int64_t h = heads.from; h < heads.to; h++) {
         float *scores = scores_of(w, group_row) + h * TILE_KEYS;
         floats weight[KEY_PANELS];
         for (int p = 0; p < KEY_PANELS; p++) {
@@ -332,8 +244,8 @@ static void gather(workplace *w, int64_t row, int64_t rank, int64_t count) {
 
 static void score(const workplace *w, int64_t group_row, int64_t row) {
     const attention_call *call = w->call;
-    for (int64_t head = 0; head < call->heads; head += TILE_ROWS) {
-        int64_t heads = min64(TILE_ROWS, call->heads - head);
+    for (int64_t head = w->heads.from; head < w->heads.to; head += TILE_ROWS) {
+        int64_t heads = min64(TILE_ROWS, w->heads.to - head);
         const score_place t = {w, group_row, row, head};
         if (call->latent.format == KV_INT8) {
             latent_scores_shapes[TILE_PANELS - 1][heads - 1](&t);
@@ -382,11 +294,15 @@ static void add_tile(workplace *w, const row_group *g, int64_t rank) {
         }
         for (int64_t r = 0; r < g->rows; r++) {
             int64_t count = tile_keys(w, g, r, rank);
-            for (int64_t head = 0; head < call->heads && count > 0; head += TILE_ROWS) {
-                int64_t heads = min64(TILE_ROWS, call->heads - head);
+            for (int64_t head = w->heads.from; head < w->heads.to && count > 0; head += TILE_ROWS) {
+                int64_t heads = min64(TILE_ROWS, w->heads.to - head);
                 value_place t = {w, group_states(call, g, r), r, head, panel * LANES, count, 0, 0};
                 fetch_ahead(w, number++, &t);
-                (codes ? add_code_values_shapes : add_float_values_shapes)[panels - 1][heads - 1](&t);
+                if (codes) {
+                    add_code_values_shapes[panels - 1][heads - 1](&t);
+                } else {
+                    add_float_values_shapes[panels - 1][heads - 1](&t);
+                }
             }
         }
     }
@@ -433,6 +349,7 @@ static void round_queries(workplace *w, int64_t first_row, int64_t rows) {
 
 static workplace prepare(const attention_call *call, int32_t worker, uint8_t **scratch) {
     workplace w;
+    w.heads = (head_range){0, call->heads};
     int64_t width = call->kv_rank + call->rope;
     *scratch = call->scratch + worker * call->scratch_bytes;
     w.call = call;
@@ -451,10 +368,11 @@ static workplace prepare(const attention_call *call, int32_t worker, uint8_t **s
 }
 
 void FN(attention)(const attention_call *call, int32_t chunk, int32_t worker) {
-    const int32_t *c = call->chunks + 4 * chunk;
+    const int32_t *c = call->chunks + 6 * chunk;
     int64_t first_row = c[0], rows = c[1], first = c[2], segments = c[3];
     uint8_t *scratch;
     workplace w = prepare(call, worker, &scratch);
+    w.heads = (head_range){c[4], c[5]};
     if (call->latent.format == KV_INT8) {
         round_queries(&w, first_row, rows);
     }
@@ -465,7 +383,6 @@ void FN(attention)(const attention_call *call, int32_t chunk, int32_t worker) {
         }
         return;
     }
-    const head_range all_heads = {0, call->heads};
     float *joined = take(&scratch, GROUP_ROWS * call->state_floats * 4);
     float *one = take(&scratch, GROUP_ROWS * call->state_floats * 4);
     for (int64_t r = 0; r < rows; r++) {
@@ -476,27 +393,27 @@ void FN(attention)(const attention_call *call, int32_t chunk, int32_t worker) {
         for (int64_t r = 0; r < rows; r++) {
             if (visible_keys(call, first_row + r) > s * SEGMENT_KEYS) {
                 join(&w, states_at(call, joined + r * call->state_floats),
-                     states_at(call, one + r * call->state_floats), all_heads);
+                     states_at(call, one + r * call->state_floats));
             }
         }
     }
     for (int64_t r = 0; r < rows; r++) {
-        finish(&w, states_at(call, joined + r * call->state_floats), first_row + r, all_heads);
+        finish(&w, states_at(call, joined + r * call->state_floats), first_row + r);
     }
 }
 
 // Joins the segments of split rows: a chunk is a row, or some heads of one.
 void FN(attention_join)(const attention_call *call, int32_t chunk, int32_t worker) {
     int64_t row = chunk / call->join_parts, part = chunk % call->join_parts;
-    const head_range heads = {call->heads * part / call->join_parts, call->heads * (part + 1) / call->join_parts};
     uint8_t *scratch;
     workplace w = prepare(call, worker, &scratch);
+    w.heads = (head_range){call->heads * part / call->join_parts, call->heads * (part + 1) / call->join_parts};
     head_states joined = states_at(call, take(&scratch, call->state_floats * 4));
     clear_states(&w, joined);
     for (int64_t s = 0; s * SEGMENT_KEYS < visible_keys(call, row); s++) {
-        join(&w, joined, states_at(call, call->states + (row * call->segments + s) * call->state_floats), heads);
+        join(&w, joined, states_at(call, call->states + (row * call->segments + s) * call->state_floats));
     }
-    finish(&w, joined, row, heads);
+    finish(&w, joined, row);
 }
 
 // Bytes a worker needs.

@@ -180,7 +180,8 @@ typedef struct {
     const int32_t *counts;     // [rows]: selected slots; all visible ones where dense
     const int32_t *dense;      // [rows]
     int64_t top_k;
-    const int32_t *chunks;     // [chunks][4]: first row, rows (of one sequence, all dense), first segment, segments
+    const int32_t *chunks;     // [chunks][6]: first row, rows (of one sequence, all dense), first segment, segments,
+                               // first head, end of heads
     int64_t whole;             // whether chunks are whole rows, whose result is written at once
     float *states;             // split rows: [rows][segments][state_floats]
     int64_t segments, state_floats;

@@ -17,12 +17,13 @@ import java.lang.foreign.MemorySegment;
 /// arithmetic of a row is the same.
 final class AttentionPhases {
     private static final int CALL_FIELDS = 29;
-    private static final int CHUNK_INTS = 4;
+    private static final int CHUNK_INTS = 6;
     private static final int SEGMENT_KEYS = 512;
     private static final int GROUP_ROWS = 8;
     private static final int LANES = 16;
     private static final int CHUNKS_PER_THREAD = 4;
     private static final int SPLIT_CHUNKS_PER_THREAD = 16;
+    private static final int MIN_PART_HEADS = 4;
     private static final int LONG_JOIN = 16; // segments from which on the heads of a join are spread
 
     private final KernelPool pool;
@@ -72,7 +73,7 @@ final class AttentionPhases {
         step.fill(c.batch);
         int segments = fillSelection(c);
         boolean whole = c.batch.rows() >= CHUNKS_PER_THREAD * pool.threads() || segments == 1;
-        int chunks = whole ? wholeChunks(c) : segmentChunks(c);
+        int chunks = whole ? wholeChunks(c, segments == 1 ? headParts(c) : 1) : segmentChunks(c);
         fill(c, whole, segments);
         attend.run(pool, call, chunks);
         if (!whole) {
@@ -105,9 +106,16 @@ final class AttentionPhases {
         return most;
     }
 
-    private int wholeChunks(Call c) {
+    /// Parts of a row's heads: a single segment cannot be split by keys.
+    private int headParts(Call c) {
+        int spare = pool.threads() / c.batch.rows();
+        return Math.clamp(c.weights.shape().heads() / MIN_PART_HEADS, 1, Math.max(1, spare));
+    }
+
+    private int wholeChunks(Call c, int headParts) {
         RowBatch batch = c.batch;
-        MemorySegment chunks = chunkBuffer.bytes((long) batch.rows() * CHUNK_INTS * Integer.BYTES);
+        int heads = c.weights.shape().heads();
+        MemorySegment chunks = chunkBuffer.bytes((long) batch.rows() * headParts * CHUNK_INTS * Integer.BYTES);
         int count = 0;
         int row = 0;
         while (row < batch.rows()) {
@@ -120,7 +128,10 @@ final class AttentionPhases {
                 group++;
             }
             int last = c.selection.count(row + group - 1);
-            new Chunk(row, group, 0, Math.ceilDiv(last, SEGMENT_KEYS)).write(chunks, count++);
+            for (int part = 0; part < headParts; part++) {
+                new Chunk(row, group, 0, Math.ceilDiv(last, SEGMENT_KEYS))
+                        .write(chunks, count++, heads * part / headParts, heads * (part + 1) / headParts);
+            }
             row += group;
         }
         return count;
@@ -138,7 +149,8 @@ final class AttentionPhases {
         for (int row = 0; row < c.batch.rows(); row++) {
             int segments = Math.ceilDiv(c.selection.count(row), SEGMENT_KEYS);
             for (int s = 0; s < segments; s += most) {
-                new Chunk(row, 1, s, Math.min(most, segments - s)).write(chunks, count++);
+                new Chunk(row, 1, s, Math.min(most, segments - s))
+                        .write(chunks, count++, 0, c.weights.shape().heads());
             }
         }
         return count;
@@ -146,12 +158,14 @@ final class AttentionPhases {
 
     /// Rows and segments of a chunk.
     private record Chunk(int row, int rows, int segment, int segments) {
-        void write(MemorySegment chunks, int number) {
+        void write(MemorySegment chunks, int number, int firstHead, int endHead) {
             long at = (long) number * CHUNK_INTS;
             chunks.setAtIndex(JAVA_INT, at, row);
             chunks.setAtIndex(JAVA_INT, at + 1, rows);
             chunks.setAtIndex(JAVA_INT, at + 2, segment);
             chunks.setAtIndex(JAVA_INT, at + 3, segments);
+            chunks.setAtIndex(JAVA_INT, at + 4, firstHead);
+            chunks.setAtIndex(JAVA_INT, at + 5, endHead);
         }
     }
 

@@ -21,9 +21,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /// Rows that see so many keys that lists of the best are cut again and again, and that the segments of
-/// one row go to several threads.
+/// one row go to several threads; and rows of one segment, whose heads do.
 class LongRowsTest {
     private static final int PAST = 9_111;
+    private static final int SHORT = 300;
 
     private final SeededRandom random = SeededRandom.of("LongRowsTest");
     private final ScalarKernels scalar = new ScalarKernels();
@@ -74,12 +75,17 @@ class LongRowsTest {
     @ParameterizedTest
     @EnumSource(KvFormat.class)
     void attendsToEveryKeyWithTheSameBytesHoweverItIsSpread(KvFormat format) {
+        attends(format, PAST);
+        attends(format, SHORT);
+    }
+
+    private void attends(KvFormat format, int past) {
         MlaShape shape = new MlaShape(48, 9, 32, 84, 16, 16, 24, RopeStyle.INTERLEAVED, 1e-5f, 1e-6f, 0.1f);
         LayerCase layer = new LayerCase(random, shape, QuantFormat.F32, 2, 24);
         int rows = 13;
-        StepCase step = new StepCase(random, layer, format, 1, new int[] {PAST}, new int[] {rows});
+        StepCase step = new StepCase(random, layer, format, 1, new int[] {past}, new int[] {rows});
         MemorySegment x = random.floats((long) rows * shape.hiddenSize(), 1);
-        int all = PAST + rows;
+        int all = past + rows;
         LayerRun expected = new LayerRun(scalar, layer, step, MlaForm.ABSORBED, all).run(x, 0, rows);
         LayerRun whole;
         try (NativeKernels kernels = started(1, IsaLevel.PORTABLE)) {
