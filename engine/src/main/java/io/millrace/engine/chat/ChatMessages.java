@@ -106,7 +106,12 @@ public final class ChatMessages {
 
     private static Map<String, @Nullable Object> message(@Nullable Object value, String param) {
         Map<String, @Nullable Object> message = new LinkedHashMap<>(object(value, param));
-        message.put("role", role(message.get("role"), param + ".role"));
+        String role = role(message.get("role"), param + ".role");
+        message.put("role", role);
+        // Null is an empty text; of a misspelt field there would be nothing to see but a strange answer.
+        if (!message.containsKey("content") && !role.equals("assistant")) {
+            throw invalid(param + ".content", "missing", "text or a list of text parts");
+        }
         message.put("content", content(message.get("content"), param + ".content"));
         message.values().removeIf(field -> field == null || (field instanceof List<?> list && list.isEmpty()));
         Object reasoning = message.get("reasoning_content");

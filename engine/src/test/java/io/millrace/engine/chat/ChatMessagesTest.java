@@ -33,6 +33,16 @@ class ChatMessagesTest {
     }
 
     @Test
+    void whoSpeaksHasToSaySomethingButTheAssistant() {
+        for (String role : List.of("user", "system", "developer", "tool")) {
+            assertThatThrownBy(() -> normalise("[{\"role\":\"" + role + "\",\"contents\":\"x\"}]"))
+                    .isInstanceOf(MillraceException.class)
+                    .hasMessage("messages[0].content: missing (expected: text or a list of text parts)");
+        }
+        assertThat(normalised("[{\"role\":\"assistant\"}]")).contains("\"content\":\"\"");
+    }
+
+    @Test
     void dropsEmptyAndNullFieldsButNotInsideArguments() {
         assertThat(normalised("[{\"role\":\"assistant\",\"content\":\"x\",\"tool_calls\":[],\"name\":n"
                         + "ull,\"reasoning_content\":null,\"extra\":1}]"))
@@ -90,7 +100,7 @@ class ChatMessagesTest {
                         + "messages[0].tool_calls[0].function",
                 "[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{}}]}] | INVALID_REQUEST | "
                         + "messages[0].tool_calls[0].function.name",
-                "[{\"role\":\"user\"},{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\""
+                "[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\""
                         + "f\"}},{\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}]}] | "
                         + "INVALID_REQUEST | messages[1].tool_calls[1].function.arguments",
                 "[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":\""
