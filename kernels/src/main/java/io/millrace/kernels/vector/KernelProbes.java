@@ -21,7 +21,7 @@ final class KernelProbes implements AutoCloseable {
     private static final int MORE_ROWS = 8;
     private static final int FOLDED_ROWS = 64;
     private static final int GROUP = DEPTH / 2;
-    private static final int ELEMENTS = 2048;
+    private static final int ELEMENTS = 1024;
     private static final long AREA_BYTES = 16_384;
     private static final long ROW_BYTES = (long) DEPTH * Float.BYTES;
     private static final float FACTOR = 0.5f;

@@ -31,7 +31,7 @@ final class SelfCheck {
     private static final int SLICES_AT_SPEED = 12;
     private static final int CHAIN = 2048;
     private static final int CHAIN_SLICES = 200;
-    private static final int REFERENCE_STEPS = 128;
+    private static final int REFERENCE_STEPS = 64;
     private static final int REFERENCE_CHAINS = 8;
 
     /// Multiply-adds of a lane while the scalar chain makes a step: what the reference reaches at least, and
