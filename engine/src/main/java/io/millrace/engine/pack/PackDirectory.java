@@ -1,6 +1,7 @@
 package io.millrace.engine.pack;
 
 import io.millrace.engine.settings.WeightsSettings;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.function.Function;
@@ -16,6 +17,7 @@ public record PackDirectory(Path path, boolean demanded) {
     /// The folder that `millrace.weights.pack-dir` means here; empty to pack into memory.
     ///
     /// @param setting  the key's value, null if it is not set
+    /// @throws IllegalArgumentException if the value cannot be a path here
     public static Optional<PackDirectory> of(@Nullable String setting) {
         return of(setting, System::getenv, System.getProperty("user.home", ""));
     }
@@ -25,10 +27,31 @@ public record PackDirectory(Path path, boolean demanded) {
         if (setting != null) {
             return setting.equals(WeightsSettings.OFF)
                     ? Optional.empty()
-                    : Optional.of(new PackDirectory(Path.of(setting), true));
+                    : Optional.of(new PackDirectory(demandedPath(setting), true));
         }
         String cache = environment.apply("XDG_CACHE_HOME");
-        Path base = cache != null && Path.of(cache).isAbsolute() ? Path.of(cache) : Path.of(home, ".cache");
-        return base.isAbsolute() ? Optional.of(new PackDirectory(base.resolve("millrace"), false)) : Optional.empty();
+        return absolute(cache == null ? "" : cache)
+                .or(() -> absolute(home).map(folder -> folder.resolve(".cache")))
+                .map(base -> new PackDirectory(base.resolve("millrace"), false));
+    }
+
+    private static Path demandedPath(String setting) {
+        try {
+            return Path.of(setting);
+        } catch (InvalidPathException e) {
+            throw new IllegalArgumentException(
+                    "millrace.weights.pack-dir: \"" + setting + "\": " + e.getReason()
+                            + " (expected: a folder that has a path here, or " + WeightsSettings.OFF + ")",
+                    e);
+        }
+    }
+
+    /// A folder of the surroundings, which may be anything; empty if it is no absolute path here.
+    private static Optional<Path> absolute(String folder) {
+        try {
+            return Optional.of(Path.of(folder)).filter(Path::isAbsolute);
+        } catch (InvalidPathException e) {
+            return Optional.empty();
+        }
     }
 }
