@@ -44,7 +44,7 @@ final class PackFile implements AutoCloseable {
     static PackFile open(Path path) throws IOException {
         Arena arena = Arena.ofShared();
         boolean opened = false;
-        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
+        try (FileChannel channel = RegularFile.open(path, StandardOpenOption.READ)) {
             MemorySegment mapping = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
             LargePages.advise(mapping);
             PackHeader header = PackHeader.decode(mapping);

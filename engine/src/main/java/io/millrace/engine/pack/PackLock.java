@@ -2,7 +2,6 @@ package io.millrace.engine.pack;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -13,26 +12,39 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /// Lets one process at a time make a pack; others wait and then find it. Only time is at stake: every
-/// writer has a file of its own, so a lock that a file system does not offer, or that is not had in time,
-/// is done without.
+/// writer has a file of its own, so a lock whose file cannot be opened, that a file system does not offer,
+/// or that is not had in time, is done without.
 final class PackLock implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PackLock.class);
     private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long MAX_WAIT_NANOS = TimeUnit.HOURS.toNanos(6);
 
-    private final FileChannel channel;
+    private final @Nullable FileChannel channel;
     private final boolean waited;
 
-    private PackLock(FileChannel channel, boolean waited) {
+    private PackLock(@Nullable FileChannel channel, boolean waited) {
         this.channel = channel;
         this.waited = waited;
     }
 
     /// Waits for the lock of a pack, a file beside it.
+    ///
+    /// @throws IOException if the thread is interrupted
     @SuppressWarnings("resource") // the channel is closed by close()
     static PackLock acquire(Path pack) throws IOException {
         Path file = pack.resolveSibling(pack.getFileName() + ".lock");
-        FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        FileChannel channel;
+        try {
+            channel = RegularFile.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        } catch (IOException e) {
+            LOG.warn("{} cannot be opened, making the pack without a lock: {}", file, e.toString());
+            return new PackLock(null, false);
+        }
+        return hold(channel, pack);
+    }
+
+    /// Waits for a lock on an open file, which is closed with it.
+    static PackLock hold(FileChannel channel, Path pack) throws IOException {
         boolean acquired = false;
         try {
             PackLock lock = new PackLock(channel, await(channel, pack));
@@ -48,7 +60,7 @@ final class PackLock implements AutoCloseable {
     private static boolean await(FileChannel channel, Path pack) throws IOException {
         long deadline = System.nanoTime() + MAX_WAIT_NANOS;
         boolean waited = false;
-        while (tryLock(channel) == null) {
+        while (!tryLock(channel, pack)) {
             if (!waited) {
                 LOG.info("waiting for another start that makes {}", pack);
                 waited = true;
@@ -65,12 +77,16 @@ final class PackLock implements AutoCloseable {
         return waited;
     }
 
-    private static @Nullable FileLock tryLock(FileChannel channel) throws IOException {
+    /// Whether nobody else has the lock, as far as the file system can tell.
+    private static boolean tryLock(FileChannel channel, Path pack) {
         try {
-            return channel.tryLock();
+            return channel.tryLock() != null;
         } catch (OverlappingFileLockException e) {
             // Another thread of this process has it.
-            return null;
+            return false;
+        } catch (IOException e) {
+            LOG.warn("{} cannot be locked, making it without: {}", pack, e.toString());
+            return true;
         }
     }
 
@@ -81,6 +97,8 @@ final class PackLock implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        channel.close();
+        if (channel != null) {
+            channel.close();
+        }
     }
 }

@@ -5,14 +5,18 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /// Removes what is of no use from a folder of packs: files that killed writers left, and packs of model
-/// folders that are gone.
+/// folders that are gone. What cannot be judged stays.
 final class PackSweep {
+    /// Stands in a recorded path for bytes that had no meaning where it was recorded.
+    private static final char UNREADABLE = '\uFFFD';
+
     private static final Logger LOG = LoggerFactory.getLogger(PackSweep.class);
 
     private PackSweep() {}
@@ -49,7 +53,7 @@ final class PackSweep {
     }
 
     private static void removeAbandoned(Path file) {
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
+        try (FileChannel channel = RegularFile.open(file, StandardOpenOption.WRITE);
                 FileLock lock = channel.tryLock()) {
             if (lock != null) {
                 Files.delete(file);
@@ -69,12 +73,18 @@ final class PackSweep {
             return;
         }
         try {
-            if (!source.isEmpty() && Files.notExists(Path.of(source))) {
+            if (isGone(source)) {
                 Files.delete(file);
                 LOG.info("removed {}: {} is gone", file, source);
             }
-        } catch (IOException e) {
+        } catch (IOException | InvalidPathException e) {
             LOG.debug("{} stays: {}", file, e.toString());
         }
+    }
+
+    /// @throws InvalidPathException if the recorded text is no path here: with another file name encoding
+    ///     its folder may well be there
+    private static boolean isGone(String source) {
+        return !source.isEmpty() && source.indexOf(UNREADABLE) < 0 && Files.notExists(Path.of(source));
     }
 }

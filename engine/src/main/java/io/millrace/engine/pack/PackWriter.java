@@ -17,12 +17,15 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.zip.CRC32C;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /// Writes a pack file under a temporary name of its own and renames it when all of it is on the disk. It
 /// writes by system calls and not through a mapping: a full disk is then an error and not a signal that
 /// ends the process. The temporary file is locked as long as its writer lives, so that what a killed one
 /// left can be told apart and removed.
 final class PackWriter implements PackSink, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(PackWriter.class);
     private static final int MAX_WRITE = 64 << 20;
     private static final String TEMPORARY_SUFFIX = ".tmp";
 
@@ -71,8 +74,7 @@ final class PackWriter implements PackSink, AutoCloseable {
     private static FileChannel open(Path temporary) throws IOException {
         FileChannel channel = FileChannel.open(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         try {
-            // A file system without locks refuses; left-overs then stay until somebody removes them.
-            if (channel.tryLock() == null) {
+            if (!tryLock(channel)) {
                 throw new IOException(temporary + " is locked by somebody else");
             }
         } catch (IOException e) {
@@ -82,6 +84,17 @@ final class PackWriter implements PackSink, AutoCloseable {
         }
         channel.position(PackHeader.BYTES);
         return channel;
+    }
+
+    /// Whether nobody else has the lock, as far as the file system can tell.
+    static boolean tryLock(FileChannel channel) {
+        try {
+            return channel.tryLock() != null;
+        } catch (IOException e) {
+            // A file system without locks: left-overs then stay until somebody removes them.
+            LOG.debug("written without a lock: {}", e.toString());
+            return true;
+        }
     }
 
     /// Whether a file name is one of a file being written by another process, or left by one.

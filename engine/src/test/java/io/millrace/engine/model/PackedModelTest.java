@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.millrace.engine.checkpoint.ModelConfig;
+import io.millrace.engine.pack.NamedPipe;
 import io.millrace.engine.pack.PackCache;
 import io.millrace.engine.pack.PackDirectory;
 import io.millrace.engine.pack.PackPlan;
@@ -26,8 +27,11 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
@@ -132,6 +136,31 @@ class PackedModelTest {
             assertThat(pack).hasBinaryContent(sound);
             assertThat(packs("scalar", WeightProfile.W8A8)).isFalse();
         }
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    @Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void aPipeInThePlaceOfThePackIsReplaced() throws IOException, InterruptedException {
+        assertThat(packs("scalar", WeightProfile.W8A8)).isTrue();
+        Path pack = onlyPack();
+        Files.delete(pack);
+        NamedPipe.make(pack);
+        assertThat(packs("scalar", WeightProfile.W8A8)).isTrue();
+        assertThat(pack).isRegularFile();
+        assertThat(packs("scalar", WeightProfile.W8A8)).isFalse();
+    }
+
+    @Test
+    void aLockThatCannotBeOpenedKeepsNobodyFromPacking() throws IOException {
+        assertThat(packs("scalar", WeightProfile.W8A8)).isTrue();
+        Path pack = onlyPack();
+        Path lock = pack.resolveSibling(pack.getFileName() + ".lock");
+        Files.delete(pack);
+        Files.delete(lock);
+        Files.createDirectory(lock);
+        assertThat(packs("scalar", WeightProfile.W8A8)).isTrue();
+        assertThat(packs("scalar", WeightProfile.W8A8)).isFalse();
     }
 
     @Test

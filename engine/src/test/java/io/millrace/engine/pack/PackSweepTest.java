@@ -6,8 +6,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 class PackSweepTest {
@@ -28,6 +32,42 @@ class PackSweepTest {
             assertThat(writer).isNotNull();
         }
         assertThat(files()).isEmpty();
+    }
+
+    @Test
+    void packsWhoseModelIsGoneAreRemoved() throws IOException {
+        Path gone = SamplePack.write(
+                folder.resolve("gone.pack"), folder.resolve("no-model").toString());
+        Path kept = SamplePack.write(folder.resolve("kept.pack"), folder.toString());
+        PackSweep.run(folder, ".pack");
+        assertThat(gone).doesNotExist();
+        assertThat(kept).exists();
+    }
+
+    @Test
+    void packsWhoseModelFolderHasNoNameHereStay() throws IOException {
+        // NUL is in no path anywhere; U+FFFD stands for what the process that packed could not read
+        Path impossible = SamplePack.write(folder.resolve("a.pack"), "/no-model\0");
+        Path unreadable = SamplePack.write(folder.resolve("b.pack"), "/no-model\uFFFD");
+        Path gone = SamplePack.write(
+                folder.resolve("z.pack"), folder.resolve("no-model").toString());
+        PackSweep.run(folder, ".pack");
+        assertThat(impossible).exists();
+        assertThat(unreadable).exists();
+        assertThat(gone).doesNotExist();
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    @Timeout(value = 30, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void pipesAreLeftAloneAndNotWaitedFor() throws IOException, InterruptedException {
+        NamedPipe.make(folder.resolve("a.pack"));
+        NamedPipe.make(folder.resolve(".a.pack.1.5f0c.tmp"));
+        Files.createSymbolicLink(folder.resolve("b.pack"), folder.resolve("a.pack"));
+        Files.createDirectory(folder.resolve(".a.pack.2.5f0c.tmp"));
+        PackSweep.run(folder, ".pack");
+        PackSweep.abandoned(folder.resolve("a.pack"));
+        assertThat(files()).hasSize(4);
     }
 
     private List<Path> files() throws IOException {

@@ -1,0 +1,68 @@
+package io.millrace.engine.pack;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.millrace.engine.error.MillraceException;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(value = 30, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class PackFileTest {
+    @TempDir
+    private Path folder = Path.of("");
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void aPipeIsRefusedAndNotWaitedFor() throws IOException, InterruptedException {
+        Path pipe = NamedPipe.make(folder.resolve("weights.millrace"));
+        assertThatThrownBy(() -> PackFile.open(pipe))
+                .isInstanceOf(IOException.class)
+                .hasMessage("not a regular file");
+        assertThatThrownBy(() -> PackCache.profileOf(pipe))
+                .isInstanceOf(MillraceException.class)
+                .hasMessageContaining(pipe.toString())
+                .hasMessageContaining("not a regular file");
+        Path link = Files.createSymbolicLink(folder.resolve("link"), pipe);
+        assertThatThrownBy(() -> PackFile.open(link)).hasMessage("not a regular file");
+    }
+
+    @Test
+    void aFolderIsRefused() {
+        assertThatThrownBy(() -> PackFile.open(folder))
+                .isInstanceOf(IOException.class)
+                .hasMessage("not a regular file");
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void linksAreFollowed() throws IOException {
+        Path pack = SamplePack.write(folder.resolve("a.pack"), "/model");
+        Path link = Files.createSymbolicLink(folder.resolve("link"), pack);
+        try (PackFile file = PackFile.open(link)) {
+            assertThat(file.index().sourceFolder()).isEqualTo("/model");
+        }
+        Files.delete(pack);
+        assertThatThrownBy(() -> PackFile.open(link)).isInstanceOf(NoSuchFileException.class);
+    }
+
+    @Test
+    void aFileSystemWithoutLocksKeepsNobodyFromWriting() throws IOException {
+        // A closed channel refuses locks with an IOException, as such file systems do.
+        FileChannel channel =
+                FileChannel.open(folder.resolve("a"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        assertThat(PackWriter.tryLock(channel)).isTrue();
+        channel.close();
+        assertThat(PackWriter.tryLock(channel)).isTrue();
+    }
+}
