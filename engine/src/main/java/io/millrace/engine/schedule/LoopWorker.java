@@ -206,12 +206,20 @@ final class LoopWorker {
         }
     }
 
+    /// Broken keys leave the engine nowhere: others would find them in the cache when the weights have long been
+    /// mended.
     private byte[][] copy(int page) {
         PagePool pool = model.pool();
         byte[][] sections = new byte[pool.layout().sections()][];
         for (int section = 0; section < sections.length; section++) {
             MemorySegment bytes = pool.section(page, section);
             sections[section] = bytes.toArray(ValueLayout.JAVA_BYTE);
+            if (!pool.layout().isFinite(section, sections[section])) {
+                throw new MillraceException(
+                        ErrorCode.BROKEN_LOGITS,
+                        "the model computed cached keys that are not numbers, in section " + section + " of a block"
+                                + " (expected: finite numbers)");
+            }
         }
         return sections;
     }

@@ -100,7 +100,7 @@ class ChatMessagesTest {
                         + "messages[0].tool_calls[0].function",
                 "[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{}}]}] | INVALID_REQUEST | "
                         + "messages[0].tool_calls[0].function.name",
-                "[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\""
+                "[{\"role\":\"assistant\"},{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\""
                         + "f\"}},{\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}]}] | "
                         + "INVALID_REQUEST | messages[1].tool_calls[1].function.arguments",
                 "[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":\""

@@ -9,6 +9,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.HashSet;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class KvLayoutTest {
     private static final KvLayout.Shape SHAPE =
@@ -39,6 +41,35 @@ class KvLayoutTest {
             assertThat(layout.pageBytes()).isGreaterThanOrEqualTo(end);
             assertThat(layout.pageBytes() % 64).isZero();
         }
+    }
+
+    /// Broken rows are found by any of their numbers: all elements, or in int8 all scales, and no code.
+    @ParameterizedTest
+    @EnumSource(KvFormat.class)
+    void everyNumberOfASectionCounts(KvFormat format) {
+        KvLayout layout = new KvLayout(SHAPE, format);
+        for (int section = 0; section < layout.sections(); section++) {
+            byte[] bytes = new byte[layout.sectionBytes(section)];
+            boolean boundary = section == layout.boundarySection();
+            int width = boundary || format != KvFormat.BF16 ? Float.BYTES : Short.BYTES;
+            for (int at = 0; at < bytes.length; at += width) {
+                bytes[at + width - 1] = (byte) 0xff;
+                bytes[at + width - 2] = (byte) 0x80;
+                boolean code = !boundary && format == KvFormat.INT8 && isCode(section, at);
+                assertThat(layout.isFinite(section, bytes))
+                        .as("byte %d of section %d", at, section)
+                        .isEqualTo(code);
+                bytes[at + width - 1] = 0;
+                bytes[at + width - 2] = 0;
+            }
+            assertThat(layout.isFinite(section, bytes)).isTrue();
+        }
+    }
+
+    private static boolean isCode(int section, int at) {
+        int latentBytes = 64 * (32 + 8);
+        int inPart = at < latentBytes ? at : at - latentBytes;
+        return inPart < 64 * (at < latentBytes ? 32 : 20) && (at < latentBytes || section != 1);
     }
 
     @Test

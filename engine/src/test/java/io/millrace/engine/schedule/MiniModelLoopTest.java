@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -129,6 +130,29 @@ class MiniModelLoopTest {
                         .hasMessage("the model produced a logit that is not a number at position 0 of the answer"
                                 + " (token 0: NaN; expected: a finite number)");
             });
+        }
+    }
+
+    /// What is computed from a block of NaN is NaN: it must not reach the cache.
+    @Test
+    void brokenKeysAreNotHandedOut() {
+        int[] once = requests.getFirst().promptIds();
+        int[] prompt = IntStream.range(0, 230).map(i -> once[i % once.length]).toArray();
+        try (var loop = new EngineLoop(model, new LoopSettings(3, 8, 64, 60_000, null), PAGES, EngineRole.DECODE)) {
+            loop.start();
+            Reservation broken = loop.reserve(Requests.of(prompt, 8, 1));
+            for (int section = 0; section < loop.layout().sections(); section++) {
+                byte[] ones = new byte[loop.layout().sectionBytes(section)];
+                Arrays.fill(ones, (byte) 0xff);
+                broken.writeSection(0, section, ones);
+            }
+            Recorder failed = new Recorder(0);
+            broken.start(Handover.ofBlocks(64), failed);
+            assertThatThrownBy(failed::finish).cause().isInstanceOfSatisfying(MillraceException.class, e -> {
+                assertThat(e.code()).isEqualTo(ErrorCode.BROKEN_LOGITS);
+                assertThat(e).hasMessageContaining("cached keys that are not numbers");
+            });
+            assertThat(failed.blocks).isEmpty();
         }
     }
 
