@@ -14,6 +14,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,6 +40,9 @@ public final class EngineLoop implements AutoCloseable {
     private @Nullable Thread thread;
     private volatile State state = State.NEW;
     private volatile @Nullable String death;
+    private final Supplier<MillraceException> why = this::ended;
+    private final MillraceException noMemory = new MillraceException(ErrorCode.ENGINE_FAILED, LoopDeath.NO_MEMORY);
+    private final MillraceException unsaid = new MillraceException(ErrorCode.ENGINE_FAILED, LoopDeath.UNSAID);
     private final CompletableFuture<String> died = new CompletableFuture<>();
 
     private enum State {
@@ -104,20 +108,25 @@ public final class EngineLoop implements AutoCloseable {
         }
     }
 
-    /// Whatever ends the loop, every request is answered, with the true reason.
+    /// Whatever ends the loop, every request is answered, with the true reason, and nothing that fails on
+    /// the way keeps what follows from being done. Last, whoever owns the process hears of a death.
     private void run() {
         try {
             worker.run(commands, () -> state == State.RUNNING);
-        } catch (InterruptedException | RuntimeException | Error e) {
+        } catch (Throwable e) { // loop guard: nothing ends the thread before the requests are told
             die(e);
         }
         try {
-            worker.endAll(this::ended);
-        } catch (RuntimeException | Error e) {
+            worker.endAll(why);
+        } catch (Throwable e) { // loop guard: the queue is still to be emptied
             die(e);
+        }
+        state = State.STOPPED;
+        try {
+            worker.abandon(commands, why);
+        } catch (Throwable e) { // loop guard: the death is still to be told
+            LoopDeath.log(log, "the engine loop failed as it stopped", e);
         } finally {
-            state = State.STOPPED;
-            worker.abandon(commands, this::ended);
             String reason = death;
             if (reason != null) {
                 died.complete(reason);
@@ -125,24 +134,34 @@ public final class EngineLoop implements AutoCloseable {
         }
     }
 
-    /// The first reason counts.
+    /// The first reason counts. What is decided comes first and needs no memory, as there may be none; what
+    /// is said comes after it, and may fail.
     private void die(Throwable cause) {
         if (death != null) {
-            log.debug("the engine loop failed again as it ended", cause);
+            LoopDeath.log(log, "the engine loop failed again as it ended", cause);
             return;
         }
-        String reason = LoopDeath.reason(cause);
-        death = reason;
+        death = (cause instanceof OutOfMemoryError ? noMemory : unsaid).getMessage();
         state = State.STOPPING;
-        log.error("{}", reason, cause);
+        try {
+            death = LoopDeath.reason(cause);
+        } catch (Throwable e) { // loop guard: the constant reason stays
+            LoopDeath.log(log, "the reason of a death cannot be told", e);
+        }
+        LoopDeath.log(log, death, cause);
     }
 
-    /// Why requests are refused by a loop that does not run.
+    /// Why requests are refused by a loop that does not run. Without memory for an exception it is one that
+    /// was made in advance.
     MillraceException ended() {
         String reason = death;
-        return reason == null
-                ? new MillraceException(ErrorCode.SHUTTING_DOWN, "this instance is shutting down")
-                : new MillraceException(ErrorCode.ENGINE_FAILED, reason);
+        try {
+            return reason == null
+                    ? new MillraceException(ErrorCode.SHUTTING_DOWN, "this instance is shutting down")
+                    : new MillraceException(ErrorCode.ENGINE_FAILED, reason);
+        } catch (OutOfMemoryError e) {
+            return noMemory;
+        }
     }
 
     /// Completes with the reason when the loop has died of anything unexpected and all requests have been
@@ -302,7 +321,7 @@ public final class EngineLoop implements AutoCloseable {
             throw new IllegalStateException("the command queue of the engine loop is full");
         }
         if (state == State.STOPPED) {
-            worker.abandon(commands, this::ended);
+            worker.abandon(commands, why);
         }
     }
 

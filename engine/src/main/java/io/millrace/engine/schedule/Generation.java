@@ -1,5 +1,6 @@
 package io.millrace.engine.schedule;
 
+import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.sampling.Sampled;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,6 +16,7 @@ final class Generation {
     private int delivered;
     private int releasable;
     private int count;
+    private boolean over;
 
     /// @param contextTokens  most tokens of the sequence, prompt included
     Generation(SequenceRequest request, SequenceListener listener, int contextTokens) {
@@ -69,6 +71,18 @@ final class Generation {
         delivered += tokens.size();
         undelivered.clear();
         listener.onFinish(first, tokens, info);
+        over = true;
+    }
+
+    /// Tells the listener that the sequence was cancelled or failed.
+    void fail(MillraceException error) {
+        over = true;
+        listener.onError(error);
+    }
+
+    /// Whether the listener has had its last call.
+    boolean isOver() {
+        return over;
     }
 
     private @Nullable FinishCause judge(int id) {

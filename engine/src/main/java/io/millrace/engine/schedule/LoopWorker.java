@@ -8,7 +8,6 @@ import io.millrace.engine.sampling.Sampled;
 import io.millrace.engine.sampling.Sampler;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.function.BooleanSupplier;
@@ -31,6 +30,7 @@ final class LoopWorker {
     private final LongConsumer placeFreed;
     private final StepPlan plan;
     private final Sampler sampler;
+    private EngineLoop.@Nullable Command inHand;
     private long arrivals;
 
     /// @param placeFreed  told how long a request kept its place, when it gives it back
@@ -75,6 +75,7 @@ final class LoopWorker {
     }
 
     private void obey(EngineLoop.Command command) {
+        inHand = command;
         switch (command) {
             case EngineLoop.Command.Admit(Reservation reservation) -> {
                 reservation.number(arrivals++);
@@ -85,6 +86,7 @@ final class LoopWorker {
             case EngineLoop.Command.Free(Reservation reservation) -> scheduler.release(reservation);
             case EngineLoop.Command.Wake() -> {}
         }
+        inHand = null;
     }
 
     private void begin(Reservation reservation, Sequence sequence, Handover handover) {
@@ -263,7 +265,7 @@ final class LoopWorker {
         try {
             end(sequence, nanoClock.getAsLong());
         } finally {
-            tell(sequence.generation().listener(), error);
+            tell(sequence.generation(), error);
         }
     }
 
@@ -274,33 +276,58 @@ final class LoopWorker {
         }
     }
 
-    private static void tell(SequenceListener listener, MillraceException error) {
+    private static void tell(Generation generation, MillraceException error) {
         try {
-            listener.onError(error);
+            generation.fail(error);
         } catch (RuntimeException e) {
             log.error("a listener failed on {}", error.code(), e);
         }
     }
 
-    /// Ends what there is.
+    /// Ends what there is, each by itself: one that fails does not keep the others from being told. What the
+    /// loop was about when it died may be in no list any more, and is told as well. Walks by index, as there
+    /// may be no memory for more.
     ///
     /// @param why  says why, anew for each request
     void endAll(Supplier<MillraceException> why) {
-        List<Sequence> all = new ArrayList<>(scheduler.running());
-        all.addAll(scheduler.preempted());
-        for (Sequence sequence : all) {
-            fail(sequence, why.get());
+        EngineLoop.Command unfinished = inHand;
+        inHand = null;
+        if (unfinished instanceof EngineLoop.Command.Start start) {
+            endOne(start.sequence(), why);
+        } else if (unfinished instanceof EngineLoop.Command.Admit admit) {
+            refuse(admit.reservation(), why);
         }
-        for (Reservation reservation : scheduler.waiting()) {
-            refuse(reservation, why);
+        for (int i = 0; i < plan.count(); i++) {
+            endOne(plan.sequence(i), why);
         }
-        scheduler.waiting().clear();
+        endEach(scheduler.running(), why);
+        endEach(scheduler.preempted(), why);
+        Reservation waiting = scheduler.waiting().poll();
+        while (waiting != null) {
+            refuse(waiting, why);
+            waiting = scheduler.waiting().poll();
+        }
         for (Reservation reservation : List.copyOf(scheduler.reserved())) {
-            reservation.revoke();
-            scheduler.release(reservation);
-            placeFreed.accept(0);
+            revoke(reservation);
         }
         scheduler.publish();
+    }
+
+    private void endEach(List<Sequence> sequences, Supplier<MillraceException> why) {
+        for (int i = sequences.size() - 1; i >= 0; i--) {
+            endOne(sequences.get(i), why);
+        }
+    }
+
+    private void endOne(Sequence sequence, Supplier<MillraceException> why) {
+        if (sequence.generation().isOver()) {
+            return;
+        }
+        try {
+            fail(sequence, why.get());
+        } catch (Throwable e) { // loop guard: the other requests are still to be told
+            LoopDeath.log(log, "a sequence could not be ended", e);
+        }
     }
 
     /// Answers the commands left in the queue of a loop that has stopped. Any thread.
@@ -310,7 +337,7 @@ final class LoopWorker {
             switch (command) {
                 case EngineLoop.Command.Admit(Reservation reservation) -> refuse(reservation, why);
                 case EngineLoop.Command.Start(Reservation ignored, Sequence sequence, Handover handover) ->
-                    tell(sequence.generation().listener(), why.get());
+                    tellLate(sequence.generation(), why);
                 case EngineLoop.Command.Free(Reservation ignored) -> {}
                 case EngineLoop.Command.Wake() -> {}
             }
@@ -318,8 +345,30 @@ final class LoopWorker {
         }
     }
 
+    private static void tellLate(Generation generation, Supplier<MillraceException> why) {
+        try {
+            tell(generation, why.get());
+        } catch (Throwable e) { // loop guard: the other commands are still to be answered
+            LoopDeath.log(log, "a late sequence could not be told that the engine loop has ended", e);
+        }
+    }
+
+    private void revoke(Reservation reservation) {
+        try {
+            reservation.revoke();
+            scheduler.release(reservation);
+            placeFreed.accept(0);
+        } catch (Throwable e) { // loop guard: the other reservations are still to be revoked
+            LoopDeath.log(log, "a reservation could not be revoked", e);
+        }
+    }
+
     private void refuse(Reservation reservation, Supplier<MillraceException> why) {
-        reservation.admission().completeExceptionally(why.get());
-        placeFreed.accept(0);
+        try {
+            reservation.admission().completeExceptionally(why.get());
+            placeFreed.accept(0);
+        } catch (Throwable e) { // loop guard: the other requests are still to be told
+            LoopDeath.log(log, "a waiting request could not be told that the engine loop has ended", e);
+        }
     }
 }

@@ -26,6 +26,9 @@ import java.util.Set;
 /// gives up its own. So the oldest sequence always keeps its pages; alone it fits, for no sequence
 /// outgrows the pool. Pages of reservations that have not started cannot be taken: if they alone are in
 /// the way, the oldest waits for them to start, when they become victims, or to close.
+///
+/// **Failures.** Who moves enters the new list before it leaves the old one, so that whatever fails in
+/// between, everybody can still be told.
 final class Scheduler {
     private final PagePool pool;
     private final int maxSequences;
@@ -71,11 +74,11 @@ final class Scheduler {
             if (needed + running.size() > pool.freePages()) {
                 return;
             }
-            preempted.removeFirst();
             for (int i = 0; i < needed; i++) {
                 oldest.addPage(pool.allocate());
             }
             insert(running, oldest);
+            preempted.removeFirst();
         }
         while (!waiting.isEmpty() && reserved.size() + running.size() < maxSequences) {
             Reservation next = waiting.getFirst();
@@ -83,11 +86,10 @@ final class Scheduler {
             if (needed + running.size() > pool.freePages()) {
                 return;
             }
-            waiting.removeFirst();
             if (!grant(next, needed, nowNanos)) {
-                waiting.addFirst(next);
                 return;
             }
+            waiting.removeFirst();
         }
     }
 
@@ -97,10 +99,11 @@ final class Scheduler {
         for (int i = 0; i < needed; i++) {
             pages[i] = pool.allocate();
         }
+        reserved.add(reservation);
         if (reservation.admit(pages, nowNanos)) {
-            reserved.add(reservation);
             return true;
         }
+        reserved.remove(reservation);
         free(pages);
         return false;
     }
@@ -193,9 +196,9 @@ final class Scheduler {
     }
 
     private void preempt(Sequence victim) {
+        insert(preempted, victim);
         running.remove(victim);
         victim.preempt(pool);
-        insert(preempted, victim);
         counters.preemptions.increment();
     }
 
