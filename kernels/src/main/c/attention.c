@@ -24,7 +24,7 @@ INLINE void float_scores(const score_place *t, int rows, int panels) {
         }
         int64_t panel_floats = whole_steps(depth, LANES) * LANES;
         const float *keys = (const float *) w->latent_panels + from * panel_floats;
-        tile_f32(rows, panels, x, keys, panel_floats, LANES, depth, NOTHING_AHEAD, acc);
+        tile_f32(rows, panels, x, keys, panel_floats, depth, NOTHING_AHEAD, acc);
         UNROLL for (int i = 0; i < rows * panels; i++) {
             float *to = scores_of(w, t->group_row) + (t->head + i / panels) * TILE_KEYS + (from + i % panels) * LANES;
             store(to, mul(acc[i], all((float) call->scale)));

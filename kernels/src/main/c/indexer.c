@@ -58,7 +58,7 @@ INLINE void float_heads(const score_place *t, int rows, int panels) {
             acc[i] = zero();
         }
         const float *keys = (const float *) t->w->panels + from * panel_floats;
-        tile_f32(rows, panels, x, keys, panel_floats, LANES, call->dim, ahead, acc);
+        tile_f32(rows, panels, x, keys, panel_floats, call->dim, from == 0 ? ahead : NOTHING_AHEAD, acc);
         add_heads(t, rows, panels, from, acc);
     }
 }
@@ -80,7 +80,8 @@ INLINE void int8_heads(const score_place *t, int rows, int panels) {
         UNROLL for (int i = 0; i < rows * panels; i++) {
             acc[i] = all_ints(start[i / panels]);
         }
-        tile_w8(rows, panels, x, t->w->panels + from * quads * 64, quads * 64, quads, ahead, acc);
+        const uint8_t *keys = t->w->panels + from * quads * 64;
+        tile_w8(rows, panels, x, keys, quads * 64, quads, from == 0 ? ahead : NOTHING_AHEAD, acc);
         UNROLL for (int i = 0; i < rows * panels; i++) {
             products[i] = to_floats(acc[i]);
         }

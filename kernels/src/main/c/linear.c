@@ -33,8 +33,7 @@ INLINE void float_tile(const tile_place *t, int rows, int panels, int bf16) {
     if (bf16) {
         tile_bf16(rows, panels, x, (const uint16_t *) t->w, part->panel_bytes / 2, part->depth, acc);
     } else {
-        tile_f32(rows, panels, x, (const float *) t->w, part->panel_bytes / 4, LANES, part->depth,
-                 NOTHING_AHEAD, acc);
+        tile_f32(rows, panels, x, (const float *) t->w, part->panel_bytes / 4, part->depth, NOTHING_AHEAD, acc);
     }
     UNROLL for (int i = 0; i < rows * panels; i++) {
         store_outputs(t, i / panels, i % panels, acc[i]);

@@ -31,15 +31,14 @@ INLINE void fetch_line(int panels, panels_ahead ahead, int64_t at) {
     }
 }
 
-// y[r, p] += sum over k of x[r][k] * w[p][k][lane], cell r * panels + p. From panel to panel and from input to input of
-// w it is so many floats.
-INLINE void tile_f32(int rows, int panels, const float *const *x, const float *w, int64_t panel_floats,
-                     int64_t input_floats, int64_t depth, panels_ahead ahead, floats *acc) {
+// y[r, p] += sum over k of x[r][k] * w[p][k][lane], cell r * panels + p; w: float panels [depth][16].
+INLINE void tile_f32(int rows, int panels, const float *const *x, const float *w, int64_t panel_floats, int64_t depth,
+                     panels_ahead ahead, floats *acc) {
     for (int64_t k = 0; k < depth; k++) {
         fetch_line(panels, ahead, k * 64);
         floats column[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {
-            column[p] = load(w + p * panel_floats + k * input_floats);
+            column[p] = load(w + p * panel_floats + k * LANES);
         }
         UNROLL for (int i = 0; i < rows * panels; i++) {
             acc[i] = fma_lanes(all(x[i / panels][k]), column[i % panels], acc[i]);

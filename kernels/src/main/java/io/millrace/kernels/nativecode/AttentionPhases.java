@@ -13,8 +13,8 @@ import java.lang.foreign.MemorySegment;
 
 /// Attention over selected slots, then W_UV. A row's keys are cut in segments of a fixed size whose
 /// states are joined in order. Many rows: a chunk is a group of rows with all their segments;
-/// neighbours that attend to everything share each tile of keys. Few rows: a chunk is a segment. The
-/// arithmetic of a row is the same.
+/// neighbours that attend to everything share each tile of keys. Few rows: a chunk is some segments of a
+/// row, or where it has but one, some of its heads. The arithmetic of a row is the same.
 final class AttentionPhases {
     private static final int CALL_FIELDS = 29;
     private static final int CHUNK_INTS = 6;
