@@ -22,7 +22,6 @@ import io.millrace.kernels.vector.VectorKernels;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -58,9 +57,7 @@ class BrokenRowsTest {
         vector.start();
         PROVIDERS.add(vector);
         for (IsaLevel level : NativeKernels.levels()) {
-            NativeKernels kernels = NativeKernels.open(2, Optional.of(level));
-            kernels.start();
-            PROVIDERS.add(kernels);
+            PROVIDERS.add(NativeKernelsTest.started(2, level));
         }
     }
 

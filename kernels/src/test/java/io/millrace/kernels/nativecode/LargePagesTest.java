@@ -70,8 +70,26 @@ class LargePagesTest {
         return count;
     }
 
+    /// Flags of the mapping that holds an address; `hg`: large pages were asked for.
+    private static String flagsAt(long address) throws IOException {
+        if (!offered()) {
+            return "";
+        }
+        boolean within = false;
+        for (String line : Files.readAllLines(Path.of("/proc/self/smaps"))) {
+            String[] range = line.split("[- ]", 3);
+            if (line.matches("[0-9a-f]+-[0-9a-f]+ .*")) {
+                within = Long.parseUnsignedLong(range[0], 16) <= address
+                        && address < Long.parseUnsignedLong(range[1], 16);
+            } else if (within && line.startsWith("VmFlags:")) {
+                return line;
+            }
+        }
+        return "";
+    }
+
     @Test
-    void memoryIsZeroedAndGivenBackWithItsArena() {
+    void memoryIsZeroedAndGivenBackWithItsArena() throws IOException {
         for (long bytes : new long[] {1, 4096, (4 << 20) - 1, 4 << 20, (9 << 20) + 17}) {
             MemorySegment memory;
             try (Arena arena = Arena.ofShared()) {
@@ -80,6 +98,9 @@ class LargePagesTest {
                 assertThat(memory.address() % 64).isZero();
                 assertThat(memory.mismatch(arena.allocate(bytes))).isEqualTo(-1);
                 memory.fill((byte) 7);
+                if (bytes >= 4 << 20) {
+                    assertThat(flagsAt(memory.address()).contains(" hg")).isEqualTo(offered());
+                }
             }
             assertThatThrownBy(() -> memory.get(JAVA_BYTE, 0)).isInstanceOf(IllegalStateException.class);
         }

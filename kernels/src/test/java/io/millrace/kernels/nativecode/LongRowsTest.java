@@ -1,5 +1,6 @@
 package io.millrace.kernels.nativecode;
 
+import static io.millrace.kernels.nativecode.NativeKernelsTest.started;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.millrace.kernels.Floats;
@@ -15,7 +16,6 @@ import io.millrace.kernels.Selection;
 import io.millrace.kernels.StepCase;
 import io.millrace.kernels.scalar.ScalarKernels;
 import java.lang.foreign.MemorySegment;
-import java.util.Optional;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -28,12 +28,6 @@ class LongRowsTest {
 
     private final SeededRandom random = SeededRandom.of("LongRowsTest");
     private final ScalarKernels scalar = new ScalarKernels();
-
-    private static NativeKernels started(int threads, IsaLevel level) {
-        NativeKernels kernels = NativeKernels.open(threads, Optional.of(level));
-        kernels.start();
-        return kernels;
-    }
 
     /// Whole numbers: sums are exact, and hundreds of keys have the same score, many of them zero.
     @ParameterizedTest

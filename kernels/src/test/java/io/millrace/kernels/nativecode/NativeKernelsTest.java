@@ -37,7 +37,7 @@ class NativeKernelsTest {
     private final SeededRandom random = SeededRandom.of("NativeKernelsTest");
     private final ScalarKernels scalar = new ScalarKernels();
 
-    private static NativeKernels started(int threads, IsaLevel level) {
+    static NativeKernels started(int threads, IsaLevel level) {
         NativeKernels kernels = NativeKernels.open(threads, Optional.of(level));
         kernels.start();
         return kernels;

@@ -138,6 +138,23 @@ class SelfCheckTest {
         }
     }
 
+    /// The same kernel, but made to do its work many times over, as boxing makes it.
+    @Test
+    void aRealKernelMadeSlowFallsBelowTheFloorOfTheSameKernelAtSpeed() {
+        SelfCheck real = new SelfCheck(System::nanoTime);
+        try (KernelProbes probes = new KernelProbes()) {
+            SelfCheck.Probe atSpeed = probes.of(EnumSet.of(QuantFormat.F32)).get(1);
+            SelfCheck.Probe crippled = new SelfCheck.Probe("crippled", atSpeed.share(), atSpeed.items(), () -> {
+                for (int i = 0; i < 100; i++) {
+                    atSpeed.work().run();
+                }
+            });
+            List<KernelCheck> checks = real.run(List.of(atSpeed, crippled), probes.scratch());
+            assertThat(checks.get(2).verdict()).isEqualTo(Verdict.BELOW_FLOOR);
+            assertThat(checks.get(2).measured()).isLessThan(checks.get(1).measured() / 5);
+        }
+    }
+
     /// A reference made of boxed vectors would drag all floors down with it.
     @Test
     void aSlowReferenceIsReportedAndDoesNotLowerTheFloors() {
