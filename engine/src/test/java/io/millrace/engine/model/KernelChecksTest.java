@@ -3,9 +3,8 @@ package io.millrace.engine.model;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import io.millrace.engine.logging.RecordedLog;
 import io.millrace.engine.settings.DsaSettings;
 import io.millrace.engine.settings.EngineSettings;
 import io.millrace.engine.settings.KernelSettings;
@@ -20,27 +19,18 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 class KernelChecksTest {
     private static final Path MINI = Path.of(System.getProperty("millrace.root"), "models", "mini");
     private static final KernelCheck SOUND = new KernelCheck("bf16-one-row", 27, 8, Verdict.AT_SPEED);
     private static final KernelCheck SLOW = new KernelCheck("bf16-rows", 7.9, 19, Verdict.BELOW_FLOOR);
 
-    private final Logger log = (Logger) LoggerFactory.getLogger(KernelChecks.class);
-    private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
-
-    @BeforeEach
-    void listen() {
-        lines.start();
-        log.addAppender(lines);
-    }
+    private final RecordedLog log = new RecordedLog(KernelChecks.class.getName());
 
     @AfterEach
     void listenNoMore() {
-        log.detachAppender(lines);
+        log.close();
     }
 
     @Test
@@ -48,10 +38,10 @@ class KernelChecksTest {
         try (LoadedModel model = load(List.of(SOUND, SLOW))) {
             assertThat(model.kernelChecks()).containsExactly(SOUND, SLOW);
         }
-        assertThat(lines.list).extracting(ILoggingEvent::getLevel).containsExactly(Level.INFO, Level.ERROR);
-        assertThat(lines.list.getFirst().getFormattedMessage())
+        assertThat(log.lines()).extracting(ILoggingEvent::getLevel).containsExactly(Level.INFO, Level.ERROR);
+        assertThat(log.lines().getFirst().getFormattedMessage())
                 .contains("[bf16-one-row 27.00 of 8.00, bf16-rows 7.90 of 19.00 (BELOW ITS FLOOR)]");
-        assertThat(lines.list.getLast().getFormattedMessage())
+        assertThat(log.lines().getLast().getFormattedMessage())
                 .startsWith("KERNEL bf16-rows 7.90 of 19.00 (BELOW ITS FLOOR) IS SLOW in this process");
     }
 

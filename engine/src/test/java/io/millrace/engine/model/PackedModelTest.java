@@ -139,7 +139,7 @@ class PackedModelTest {
     }
 
     @Test
-    @DisabledOnOs(OS.WINDOWS)
+    @DisabledOnOs(value = OS.WINDOWS, disabledReason = "named pipes need mkfifo")
     @Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     void aPipeInThePlaceOfThePackIsReplaced() throws IOException, InterruptedException {
         assertThat(packs("scalar", WeightProfile.W8A8)).isTrue();

@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -23,7 +24,7 @@ class PackFileTest {
     private Path folder = Path.of("");
 
     @Test
-    @DisabledOnOs(OS.WINDOWS)
+    @DisabledOnOs(value = OS.WINDOWS, disabledReason = "named pipes need mkfifo")
     void aPipeIsRefusedAndNotWaitedFor() throws IOException, InterruptedException {
         Path pipe = NamedPipe.make(folder.resolve("weights.millrace"));
         assertThatThrownBy(() -> PackFile.open(pipe))
@@ -45,7 +46,7 @@ class PackFileTest {
     }
 
     @Test
-    @DisabledOnOs(OS.WINDOWS)
+    @DisabledOnOs(value = OS.WINDOWS, disabledReason = "symbolic links need a privilege there")
     void linksAreFollowed() throws IOException {
         Path pack = SamplePack.write(folder.resolve("a.pack"), "/model");
         Path link = Files.createSymbolicLink(folder.resolve("link"), pack);
@@ -64,5 +65,26 @@ class PackFileTest {
         assertThat(PackWriter.tryLock(channel)).isTrue();
         channel.close();
         assertThat(PackWriter.tryLock(channel)).isTrue();
+    }
+
+    /// What is written lies in small pages of the system's cache; the mapping asks for large ones. Beside the
+    /// project: a temporary folder may be in memory, where nothing can be forgotten.
+    @Test
+    @EnabledOnOs(value = OS.LINUX, disabledReason = "advice about pages is Linux's")
+    void whatIsWrittenIsReadAnewIntoLargePages() throws Throwable {
+        Path setting = Path.of("/sys/kernel/mm/transparent_hugepage/enabled");
+        boolean offered = Files.exists(setting) && !Files.readString(setting).contains("[never]");
+        Path target = Files.createDirectories(Path.of("target", "large-pages"));
+        boolean forgets = offered && !Files.getFileStore(target).type().equals("tmpfs");
+        Path pack = SamplePack.write(target.resolve("a.pack"), "/model");
+        try {
+            assertThat(CachedPages.of(pack) == 0).isEqualTo(forgets);
+            try (PackFile file = PackFile.open(pack)) {
+                assertThat(file.index().sourceFolder()).isEqualTo("/model");
+                assertThat(CachedPages.flags(pack).contains("hg")).isEqualTo(offered);
+            }
+        } finally {
+            Files.delete(pack);
+        }
     }
 }

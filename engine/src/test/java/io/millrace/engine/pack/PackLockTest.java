@@ -30,7 +30,7 @@ class PackLockTest {
     }
 
     @Test
-    @DisabledOnOs(OS.WINDOWS)
+    @DisabledOnOs(value = OS.WINDOWS, disabledReason = "named pipes need mkfifo")
     void aPipeInItsPlaceIsDoneWithout() throws IOException, InterruptedException {
         NamedPipe.make(folder.resolve("a.pack.lock"));
         assertNotHad();

@@ -58,7 +58,7 @@ class PackSweepTest {
     }
 
     @Test
-    @DisabledOnOs(OS.WINDOWS)
+    @DisabledOnOs(value = OS.WINDOWS, disabledReason = "named pipes need mkfifo")
     @Timeout(value = 30, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     void pipesAreLeftAloneAndNotWaitedFor() throws IOException, InterruptedException {
         NamedPipe.make(folder.resolve("a.pack"));

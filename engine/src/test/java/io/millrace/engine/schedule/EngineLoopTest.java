@@ -5,11 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.logging.RecordedLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -17,7 +15,6 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 class EngineLoopTest {
     private static final int PAGES = 24;
@@ -367,10 +364,7 @@ class EngineLoopTest {
 
     @Test
     void aKnownFailureIsLoggedAsOneLineWithItsReason() {
-        Logger log = (Logger) LoggerFactory.getLogger(LoopWorker.class);
-        ListAppender<ILoggingEvent> lines = new ListAppender<>();
-        lines.start();
-        log.addAppender(lines);
+        RecordedLog log = new RecordedLog(LoopWorker.class.getName());
         try (EngineLoop loop = loop(new FakeSteps(PAGES))) {
             StopCondition broken = id -> {
                 throw new MillraceException(ErrorCode.INTERNAL, "logit of token 0: NaN (expected: a finite number)");
@@ -380,9 +374,9 @@ class EngineLoopTest {
                     .cause()
                     .hasMessage("the sequence failed: logit of token 0: NaN (expected: a finite number)");
         } finally {
-            log.detachAppender(lines);
+            log.close();
         }
-        assertThat(lines.list)
+        assertThat(log.lines())
                 .filteredOn(line -> line.getLevel() == Level.ERROR)
                 .singleElement()
                 .satisfies(line -> {

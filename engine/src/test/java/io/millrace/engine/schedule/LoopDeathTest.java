@@ -8,9 +8,9 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
-import ch.qos.logback.core.read.ListAppender;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.logging.RecordedLog;
 import io.millrace.engine.sampling.Sampled;
 import java.io.Serial;
 import java.util.List;
@@ -18,7 +18,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
@@ -27,17 +26,11 @@ class LoopDeathTest {
     private static final int[] PROMPT = {1, 2, 3};
 
     private final Logger log = (Logger) LoggerFactory.getLogger(LoopDeathTest.class.getPackageName());
-    private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
-
-    @BeforeEach
-    void listen() {
-        lines.start();
-        log.addAppender(lines);
-    }
+    private final RecordedLog recorded = new RecordedLog(log.getName());
 
     @AfterEach
     void listenNoMore() {
-        log.detachAppender(lines);
+        recorded.close();
     }
 
     private static EngineLoop loop(FakeSteps model) {
@@ -82,7 +75,7 @@ class LoopDeathTest {
                     .withMessage(DIED + "InternalError: told to die");
         }
         assertThat(model.isClosed()).isTrue();
-        assertThat(lines.list)
+        assertThat(recorded.lines())
                 .filteredOn(line -> line.getLevel() == Level.ERROR)
                 .singleElement()
                 .extracting(ILoggingEvent::getFormattedMessage)
@@ -173,7 +166,7 @@ class LoopDeathTest {
                     .withMessage(DIED + "OutOfMemoryError");
         }
         assertThat(model.isClosed()).isTrue();
-        assertThat(lines.list)
+        assertThat(recorded.lines())
                 .as("the reason is logged even if its cause cannot be")
                 .extracting(ILoggingEvent::getFormattedMessage)
                 .containsOnlyOnce(DIED + "OutOfMemoryError");
