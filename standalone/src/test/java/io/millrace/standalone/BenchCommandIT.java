@@ -26,7 +26,7 @@ class BenchCommandIT {
 
     @Test
     @Timeout(value = 180, unit = TimeUnit.SECONDS)
-    void aSignalLeavesNoTemporaryModel() throws Exception {
+    void aSignalLeavesNoTemporaryFolder() throws Exception {
         Path temporary = Files.createDirectory(folder.resolve("tmp"));
         Process process = start(temporary);
         try (BufferedReader errors =

@@ -10,12 +10,10 @@ import io.millrace.engine.quantize.QuantizeSettings;
 import io.millrace.kernels.nativecode.NativeKernels;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
@@ -24,8 +22,6 @@ import tools.jackson.databind.json.JsonMapper;
 /// `millrace bench` with the embedded model and small numbers.
 class BenchCommandTest {
     private static final Path MINI = Path.of(System.getProperty("millrace.root", ".."), "models", "mini");
-
-    private static final String[] MODEL = {"--model", MINI.toString()};
 
     @TempDir
     private Path folder = Path.of("");
@@ -230,72 +226,11 @@ class BenchCommandTest {
     }
 
     @Test
-    void aProgramThatFailsIsToldAfterTheRowsThatWereMeasured() throws IOException {
-        String fails = program("fails", "exit 3");
-        String peer = program(
-                "peer", "echo '[{\"model_type\": \"glm Q8_0\", \"n_gen\": 1, \"n_prompt\": 0, \"avg_ts\": 20.0}]'");
-        Path json = folder.resolve("rows.json");
-        Path svg = folder.resolve("rows.svg");
-        CommandRun run = CommandRun.of(
-                "".getBytes(StandardCharsets.UTF_8),
-                Map.of("LLAMA_BENCH", peer, "SWEEP_BENCH", fails, "LLAMA_GGUF", gguf()),
-                "bench",
-                "--model",
-                MINI.toString(),
-                "--prefill",
-                "",
-                "--decode",
-                "1",
-                "--repeats",
-                "1",
-                "--json",
-                json.toString(),
-                "--svg",
-                svg.toString());
-        assertThat(run.exitCode()).isEqualTo(1);
-        assertThat(run.errors()).contains(fails + " ended with 3 (expected: 0)");
-        assertThat(run.answers())
-                .anyMatch(line -> line.startsWith("decode         1        0  w8a8 "))
-                .anyMatch(line -> line.startsWith("decode         1        0  Q8_0 "));
-        assertThat(rows(json)).hasSize(2);
-        assertThat(svg).exists();
-    }
-
-    @Test
-    void otherProgramsAreLookedForBeforeAnythingIsMeasured() throws IOException {
-        String peer = program("peer", "exit 0");
-        String none = folder.resolve("none").toString();
-        String plain = Files.writeString(folder.resolve("plain"), "").toString();
-        for (String name : List.of("LLAMA_BENCH", "SWEEP_BENCH")) {
-            refused(
-                    Map.of(name, none, "LLAMA_GGUF", gguf()),
-                    name + ": " + none + " (expected: a program that can be run)",
-                    MODEL);
-            refused(Map.of(name, "no-such-program", "LLAMA_GGUF", gguf()), name + ": no-such-program (exp", MODEL);
-            refused(Map.of(name, plain, "LLAMA_GGUF", gguf()), name + ": " + plain + " (expected: a program", MODEL);
-            refused(
-                    Map.of(name, peer),
-                    "LLAMA_GGUF: not set beside " + name + " (expected: the GGUF file that it measures)",
-                    MODEL);
-            refused(Map.of(name, peer, "LLAMA_GGUF", none), "LLAMA_GGUF: " + none + " (expected: a GGUF file)", MODEL);
-        }
-    }
-
-    private String program(String name, String line) throws IOException {
-        Path file = Files.writeString(folder.resolve(name), "#!/bin/sh\n" + line + "\n");
-        assertThat(file.toFile().setExecutable(true)).isTrue();
-        return file.toString();
-    }
-
-    private String gguf() throws IOException {
-        return Files.writeString(folder.resolve("model.gguf"), "").toString();
-    }
-
-    @Test
     void whatCannotBeDoneIsSaidInASentence() {
         usage("--prefill: \"x\" (expected: numbers separated by commas, e.g. 512,2048)", "--prefill", "x");
         usage("--prefill: 0 (expected: 1..", "--prefill", "0");
         usage("--decode: -1 (expected: 0..", "--decode", "-1");
+        usage("--peer-minutes: 0 (expected: at least 1)", "--peer-minutes", "0");
         usage("--verify: 0 (expected: 1..64)", "--verify", "2,0");
         usage("--verify: 65 (expected: 1..64)", "--verify", "65");
         usage("--depth: -1 (expected: 0..", "--depth", "-1");
@@ -333,13 +268,9 @@ class BenchCommandTest {
     }
 
     private static void refused(String sentence, String... options) {
-        refused(Map.of(), sentence, options);
-    }
-
-    private static void refused(Map<String, String> environment, String sentence, String... options) {
         List<String> args = new ArrayList<>(List.of("bench"));
         args.addAll(List.of(options));
-        CommandRun run = CommandRun.of(new byte[0], environment, args.toArray(String[]::new));
+        CommandRun run = CommandRun.of("", args.toArray(String[]::new));
         assertThat(run.answers()).isEmpty();
         assertThat(run.exitCode()).as(run.errors()).isEqualTo(2);
         assertThat(run.errors()).contains(sentence).hasLineCount(1);

@@ -12,11 +12,12 @@ import io.millrace.standalone.bench.BenchSettings;
 import io.millrace.standalone.bench.BenchSetup;
 import io.millrace.standalone.bench.PeerBench;
 import io.millrace.standalone.bench.StoredFormats;
-import io.millrace.standalone.bench.TemporaryModel;
+import io.millrace.standalone.bench.TemporaryFolder;
 import io.millrace.standalone.suite.ModelFolder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -40,8 +41,9 @@ import picocli.CommandLine.Spec;
                     + " The machine is measured right before and after each row; the better counts.",
             "Each row's work is done for a second, or once, before it is measured.",
             "Cached tokens of a depth are random keys, not computed. Decode steps feed random tokens.",
-            "Where LLAMA_BENCH or SWEEP_BENCH name binaries of these programs and LLAMA_GGUF a model, their figures"
-                    + " stand in the same table."
+            "Where the environment variables LLAMA_BENCH or SWEEP_BENCH name a llama-bench (of llama.cpp) or a"
+                    + " llama-sweep-bench (of ik_llama.cpp) and LLAMA_GGUF a model for them, their figures stand in the"
+                    + " same table. They run after the models, one after the other, with the same threads."
         })
 public final class BenchCommand implements Callable<Integer> {
     private static final long SEED = 1;
@@ -151,6 +153,13 @@ public final class BenchCommand implements Callable<Integer> {
     private int repeats;
 
     @Option(
+            names = "--peer-minutes",
+            paramLabel = "N",
+            defaultValue = "120",
+            description = "Minutes that LLAMA_BENCH and SWEEP_BENCH may take each (default: ${DEFAULT-VALUE}).")
+    private int peerMinutes;
+
+    @Option(
             names = "--json",
             paramLabel = "FILE",
             description = "Write the rows as a JSON array, what they were measured under first.")
@@ -171,7 +180,8 @@ public final class BenchCommand implements Callable<Integer> {
         BenchSettings settings = settings();
         requireFolder("--json", json);
         requireFolder("--svg", svg);
-        PeerBench peers = new PeerBench(console.environment(), settings);
+        PeerBench peers =
+                new PeerBench(console.environment(), settings, Duration.ofMinutes(peerMinutes), console::note);
         peers.check();
         LoadingBar bar = new LoadingBar(LoadingBar.hasTerminal());
         BenchRun run = new BenchRun(settings, console::note, bar);
@@ -206,7 +216,7 @@ public final class BenchCommand implements Callable<Integer> {
     // One model at a time is on the disk.
     private static void ofShape(BenchRun run, Path config, KernelSettings kernels, LoadProgress progress)
             throws IOException {
-        try (TemporaryModel temporary = TemporaryModel.create()) {
+        try (TemporaryFolder temporary = TemporaryFolder.create()) {
             run.run(profile -> {
                 Path made = temporary.next();
                 new SyntheticModel(config, profile, new ModelOption().directory(), kernels, SEED).write(made, progress);
@@ -226,6 +236,9 @@ public final class BenchCommand implements Callable<Integer> {
     }
 
     private BenchSettings settings() {
+        if (peerMinutes < 1) {
+            throw new IllegalArgumentException("--peer-minutes: " + peerMinutes + " (expected: at least 1)");
+        }
         if (threads < 1) {
             throw new IllegalArgumentException("--threads: " + threads + " (expected: at least 1)");
         }

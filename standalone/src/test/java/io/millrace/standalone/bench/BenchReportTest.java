@@ -1,7 +1,6 @@
 package io.millrace.standalone.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.tuple;
 import static org.assertj.core.api.Assertions.within;
 
 import io.millrace.kernels.nativecode.IsaLevel;
@@ -297,35 +296,5 @@ class BenchReportTest {
         assertThat(rects.get(0)).contains("height=\"16\" fill=\"#3b6ea5\"");
         // Drawn later, and higher than the bar.
         assertThat(rects.get(1)).contains("height=\"20\" fill=\"none\" stroke=\"#222222\"");
-    }
-
-    @Test
-    void figuresOfOtherProgramsAreRead() {
-        List<BenchRow> rows = PeerBench.benchRows("""
-                [{"model_type": "glm 3B Q8_0", "n_prompt": 512, "n_gen": 0, "n_depth": 4096, "avg_ts": 90.0,
-                  "samples_ts": [80.0, 100.0, 90.0]},
-                 {"model_type": "glm 3B Q8_0", "n_prompt": 0, "n_gen": 64, "n_depth": 0, "avg_ts": 20.0,
-                  "samples_ts": []}]
-                """);
-        assertThat(rows)
-                .extracting(
-                        row -> row.work().phase(),
-                        row -> row.work().tokens(),
-                        row -> row.work().depth(),
-                        BenchRow::profile,
-                        row -> Math.round(row.speed().median()))
-                .containsExactly(
-                        tuple(BenchPhase.PREFILL, 512, 4096, "Q8_0", 90L),
-                        tuple(BenchPhase.DECODE, 64, 0, "Q8_0", 20L));
-        List<BenchRow> sweep = PeerBench.sweepRows("""
-                main: some words
-                {"n_kv_max": 1024, "pp": 512, "tg": 128, "n_kv": 512, "t_pp": 2.0, "speed_pp": 256.0, "speed_tg": 30.0 }
-                """);
-        assertThat(sweep)
-                .extracting(
-                        row -> row.work().phase(),
-                        row -> row.work().depth(),
-                        row -> Math.round(row.speed().median()))
-                .containsExactly(tuple(BenchPhase.PREFILL, 512, 256L), tuple(BenchPhase.DECODE, 512, 30L));
     }
 }

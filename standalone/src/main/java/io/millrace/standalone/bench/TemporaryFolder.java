@@ -9,32 +9,32 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/// A folder for one model at a time, which is gone when the measurements end, also by Ctrl-C.
-public final class TemporaryModel implements AutoCloseable {
+/// A folder for one model or other folder at a time, which is gone when the measurements end, also by Ctrl-C.
+public final class TemporaryFolder implements AutoCloseable {
     private static final int ATTEMPTS = 100;
 
     private final Path folder;
-    private final Path model;
-    private final Thread atExit = new Thread(this::deleteAtExit, "delete-temporary-model");
+    private final Path inner;
+    private final Thread atExit = new Thread(this::deleteAtExit, "delete-temporary-folder");
 
-    private TemporaryModel(Path folder) {
+    private TemporaryFolder(Path folder) {
         this.folder = folder;
-        this.model = folder.resolve("model");
+        this.inner = folder.resolve("model");
     }
 
     /// Makes the folder; it is deleted by [#close()], or when the process is told to end before that.
-    public static TemporaryModel create() throws IOException {
-        TemporaryModel made = new TemporaryModel(Files.createTempDirectory("millrace-bench-"));
+    public static TemporaryFolder create() throws IOException {
+        TemporaryFolder made = new TemporaryFolder(Files.createTempDirectory("millrace-bench-"));
         Runtime.getRuntime().addShutdownHook(made.atExit);
         return made;
     }
 
-    /// Deletes the model that is there.
+    /// Deletes what is there.
     ///
     /// @return where the next one may be written; nothing is there
     public Path next() throws IOException {
-        delete(model);
-        return model;
+        delete(inner);
+        return inner;
     }
 
     @Override
@@ -48,7 +48,7 @@ public final class TemporaryModel implements AutoCloseable {
         delete(folder);
     }
 
-    // Whoever writes the model still runs and may add a file to a folder that was just emptied.
+    // Whoever writes there still runs and may add a file to a folder that was just emptied.
     private void deleteAtExit() {
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
             try {
