@@ -106,6 +106,13 @@ class MillraceCommandTest {
         Files.writeString(
                 folder.resolve("model.safetensors.index.json"), "{\"weight_map\": {\"a\": \"gone.safetensors\"}}");
         assertFails("gone.safetensors: no such file", command);
+        for (String name : List.of("config.json", "tokenizer.json")) {
+            Files.delete(folder.resolve(name));
+            Files.createDirectory(folder.resolve(name));
+            assertFails("not a regular file", command);
+            Files.delete(folder.resolve(name));
+            Files.copy(MINI.resolve(name), folder.resolve(name));
+        }
     }
 
     private void assertFails(String said, String command) {

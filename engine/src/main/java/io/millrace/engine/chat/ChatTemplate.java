@@ -2,6 +2,7 @@ package io.millrace.engine.chat;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.RegularFile;
 import io.millrace.engine.jinja.JinjaException;
 import io.millrace.engine.jinja.JinjaLimits;
 import io.millrace.engine.jinja.JinjaTemplate;
@@ -63,10 +64,10 @@ public final class ChatTemplate {
     ///                           `INVALID_CHECKPOINT` if a file cannot be read
     public static Optional<ChatTemplate> load(Path folder, Clock clock) {
         Path configFile = folder.resolve(CONFIG_FILE);
-        Map<?, ?> config = Files.isRegularFile(configFile) ? config(configFile) : Map.of();
+        Map<?, ?> config = Files.exists(configFile) ? config(configFile) : Map.of();
         Map<String, MarkedText> specialTokens = specialTokens(config);
         Path file = folder.resolve(FILE);
-        if (Files.isRegularFile(file)) {
+        if (Files.exists(file)) {
             return Optional.of(new ChatTemplate(parse(read(file), file), Optional.empty(), specialTokens, clock));
         }
         Object source = config.get("chat_template");
@@ -175,6 +176,10 @@ public final class ChatTemplate {
     }
 
     private static String read(Path file) {
+        if (RegularFile.isOther(file)) {
+            throw new MillraceException(
+                    ErrorCode.INVALID_CHECKPOINT, file + ": not a regular file (expected: a readable file)");
+        }
         try {
             long sizeBytes = Files.size(file);
             if (sizeBytes > MAX_FILE_BYTES) {

@@ -1,6 +1,7 @@
 package io.millrace.engine.checkpoint;
 
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.RegularFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -67,7 +68,7 @@ public final class CheckpointIdentity {
     }
 
     private static void addFile(MessageDigest sha256, Path file) {
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+        try (FileChannel channel = RegularFile.open(file, StandardOpenOption.READ)) {
             BasicFileAttributes attributes = Files.readAttributes(file, BasicFileAttributes.class);
             ByteBuffer numbers = ByteBuffer.allocate(2 * Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
             numbers.putLong(attributes.size());

@@ -1,8 +1,7 @@
 package io.millrace.engine.checkpoint;
 
+import io.millrace.engine.file.RegularFile;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.StreamReadFeature;
@@ -33,8 +32,8 @@ final class JsonFile {
 
     static JsonFile read(Path file) {
         byte[] bytes;
-        try (InputStream in = Files.newInputStream(file)) {
-            bytes = in.readNBytes(MAX_BYTES + 1);
+        try {
+            bytes = RegularFile.read(file, MAX_BYTES + 1);
         } catch (IOException e) {
             throw InvalidCheckpoint.of(file, "cannot be read: " + e.getMessage(), "a readable file", e);
         }

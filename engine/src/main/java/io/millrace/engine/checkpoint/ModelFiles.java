@@ -1,5 +1,6 @@
 package io.millrace.engine.checkpoint;
 
+import io.millrace.engine.file.RegularFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -43,7 +44,7 @@ final class ModelFiles {
             throw InvalidCheckpoint.of(
                     file, Files.isSymbolicLink(file) ? "links to " + target(file) : "no such file", "a readable file");
         }
-        if (!Files.isRegularFile(file)) {
+        if (RegularFile.isOther(file)) {
             throw InvalidCheckpoint.of(file, "not a regular file", "a readable file");
         }
         return file;

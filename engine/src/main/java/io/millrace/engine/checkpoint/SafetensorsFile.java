@@ -1,5 +1,6 @@
 package io.millrace.engine.checkpoint;
 
+import io.millrace.engine.file.RegularFile;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -30,7 +31,7 @@ public final class SafetensorsFile implements AutoCloseable {
     public static SafetensorsFile open(Path path) {
         Arena arena = Arena.ofShared();
         boolean opened = false;
-        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
+        try (FileChannel channel = RegularFile.open(path, StandardOpenOption.READ)) {
             MemorySegment mapping = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
             SafetensorsFile file = new SafetensorsFile(path, arena, mapping, SafetensorsHeader.read(path, mapping));
             opened = true;

@@ -2,6 +2,7 @@ package io.millrace.engine.checkpoint;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.RegularFile;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -126,7 +127,7 @@ public final class UnfinishedFolder implements AutoCloseable {
     }
 
     private static FileChannel openLock(Path folder) throws IOException {
-        return FileChannel.open(folder.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        return RegularFile.open(folder.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
     }
 
     /// Whether the lock was had; it is held until the channel is closed.

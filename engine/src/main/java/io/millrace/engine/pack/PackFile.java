@@ -2,6 +2,7 @@ package io.millrace.engine.pack;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
+import io.millrace.engine.file.RegularFile;
 import io.millrace.kernels.PackedMatrix;
 import io.millrace.kernels.nativecode.LargePages;
 import java.io.IOException;

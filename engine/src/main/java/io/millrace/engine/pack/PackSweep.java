@@ -1,5 +1,6 @@
 package io.millrace.engine.pack;
 
+import io.millrace.engine.file.RegularFile;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;

@@ -5,6 +5,7 @@ import io.millrace.engine.chat.ChatMessages;
 import io.millrace.engine.chat.ChatTemplate;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.RegularFile;
 import io.millrace.engine.tokenizer.Tokenizer;
 import java.io.IOException;
 import java.io.InputStream;
@@ -82,8 +83,11 @@ public record CalibrationText(List<TokenSequence> calibration, List<TokenSequenc
                 return new String(in.readAllBytes(), StandardCharsets.UTF_8);
             }
         }
-        if (!Files.isRegularFile(file)) {
+        if (!Files.exists(file)) {
             throw invalid(file + ": no such file (expected: a text file)");
+        }
+        if (RegularFile.isOther(file)) {
+            throw invalid(file + ": not a regular file (expected: a text file)");
         }
         if (Files.size(file) > MAX_FILE_BYTES) {
             throw invalid(file + ": " + Files.size(file) + " bytes (expected: at most " + MAX_FILE_BYTES + ")");

@@ -7,6 +7,7 @@ import io.millrace.engine.checkpoint.UnfinishedFolder;
 import io.millrace.engine.checkpoint.WeightRotation;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.RegularFile;
 import io.millrace.engine.model.LoadProgress;
 import io.millrace.engine.model.LoadedModel;
 import io.millrace.engine.model.ModelPack;
@@ -59,13 +60,20 @@ public final class ModelQuantizer {
     /// @throws MillraceException `INVALID_CHECKPOINT` or `INVALID_REQUEST`
     public void require() {
         UnfinishedFolder.requireNew(target);
-        if (Files.isRegularFile(source.resolve(ModelPack.FILE_NAME))) {
+        if (Files.exists(source.resolve(ModelPack.FILE_NAME))) {
             throw new MillraceException(
                     ErrorCode.INVALID_CHECKPOINT,
                     source + ": packed weights, which cannot be quantised (expected: a checkpoint in floating point)",
                     null);
         }
         requireFloats(ModelConfig.read(source));
+        for (String name : COPIED) {
+            if (RegularFile.isOther(source.resolve(name))) {
+                throw new MillraceException(
+                        ErrorCode.INVALID_CHECKPOINT,
+                        source.resolve(name) + ": not a regular file (expected: a readable file)");
+            }
+        }
     }
 
     /// Quantises.
@@ -156,7 +164,7 @@ public final class ModelQuantizer {
     private void copyOthers(Path made) throws IOException {
         for (String name : COPIED) {
             Path file = source.resolve(name);
-            if (Files.isRegularFile(file)) {
+            if (Files.exists(file)) {
                 Files.copy(file, made.resolve(name));
             }
         }

@@ -5,6 +5,7 @@ import io.millrace.engine.checkpoint.NewModelFolder;
 import io.millrace.engine.checkpoint.UnfinishedFolder;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.RegularFile;
 import io.millrace.engine.model.LoadProgress;
 import io.millrace.engine.model.ModelPack;
 import io.millrace.engine.profile.WeightProfile;
@@ -46,7 +47,7 @@ public record SyntheticModel(Path config, WeightProfile profile, Path tokenizer,
     public ModelConfig write(Path target, LoadProgress progress) throws IOException {
         NewModelFolder place = new NewModelFolder(target);
         UnfinishedFolder.requireNew(place);
-        if (!Files.isRegularFile(config)) {
+        if (!Files.exists(config)) {
             throw MillraceException.ofParam(
                     ErrorCode.INVALID_REQUEST, "config", config + ": no such file (expected: a config.json)");
         }
@@ -67,13 +68,20 @@ public record SyntheticModel(Path config, WeightProfile profile, Path tokenizer,
 
     private void copyTokenizer(Path made) throws IOException {
         for (String name : COPIED) {
-            if (Files.isRegularFile(tokenizer.resolve(name)) || name.equals(TOKENIZER)) {
+            if (Files.exists(tokenizer.resolve(name)) || name.equals(TOKENIZER)) {
                 Files.copy(tokenizer.resolve(name), made.resolve(name));
             }
         }
     }
 
     private void requireTokenizer(ModelConfig shape) {
+        for (String name : COPIED) {
+            if (RegularFile.isOther(tokenizer.resolve(name))) {
+                throw new MillraceException(
+                        ErrorCode.INVALID_CHECKPOINT,
+                        tokenizer.resolve(name) + ": not a regular file (expected: a readable file)");
+            }
+        }
         try (Tokenizer read = Tokenizer.load(tokenizer)) {
             if (read.vocabSize() > shape.vocabSize()) {
                 throw new MillraceException(

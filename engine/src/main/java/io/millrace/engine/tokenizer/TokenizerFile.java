@@ -2,6 +2,7 @@ package io.millrace.engine.tokenizer;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.RegularFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -60,8 +61,11 @@ record TokenizerFile(Path file, Vocabulary vocabulary, List<AddedToken> addedTok
 
         private ObjectNode root() {
             try {
-                if (!Files.isRegularFile(file)) {
+                if (!Files.exists(file)) {
                     throw bad("no such file");
+                }
+                if (RegularFile.isOther(file)) {
+                    throw bad("not a regular file (expected: a readable file)");
                 }
                 long sizeBytes = Files.size(file);
                 if (sizeBytes > MAX_FILE_BYTES) {

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.millrace.engine.checkpoint.ModelConfig;
-import io.millrace.engine.pack.NamedPipe;
+import io.millrace.engine.file.NamedPipe;
 import io.millrace.engine.pack.PackCache;
 import io.millrace.engine.pack.PackDirectory;
 import io.millrace.engine.pack.PackPlan;

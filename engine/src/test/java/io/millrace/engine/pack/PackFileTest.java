@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.NamedPipe;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;

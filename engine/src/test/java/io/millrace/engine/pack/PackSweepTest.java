@@ -2,6 +2,7 @@ package io.millrace.engine.pack;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.millrace.engine.file.NamedPipe;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -68,7 +68,7 @@ public final class SynthesizeCommand implements Callable<Integer> {
     public Integer call() throws IOException {
         WeightProfile formats = profile();
         Path from = tokenizer == null ? new ModelOption().directory() : tokenizer;
-        if (!Files.isRegularFile(from.resolve("tokenizer.json"))) {
+        if (!Files.exists(from.resolve("tokenizer.json"))) {
             throw new IllegalArgumentException("--tokenizer: " + from + " (expected: a folder with tokenizer.json)");
         }
         SyntheticModel model =

@@ -3,6 +3,7 @@ package io.millrace.standalone.suite;
 import io.millrace.engine.checkpoint.GenerationDefaults;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.RegularFile;
 import io.millrace.engine.model.ModelPack;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -28,7 +29,7 @@ public final class ModelFolder {
         }
         List<String> missing = new ArrayList<>();
         for (String name : List.of("config.json", "tokenizer.json")) {
-            if (!Files.isRegularFile(folder.resolve(name))) {
+            if (!Files.exists(folder.resolve(name))) {
                 missing.add(name);
             }
         }
@@ -37,6 +38,11 @@ public final class ModelFolder {
         }
         if (!missing.isEmpty()) {
             throw invalid(folder, "has no " + String.join(", no ", missing));
+        }
+        for (String name : List.of("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")) {
+            if (RegularFile.isOther(folder.resolve(name))) {
+                throw invalid(folder, "has a " + name + " that is not a regular file (expected: a readable file)");
+            }
         }
         ModelPack.inspect(folder);
         GenerationDefaults.read(folder);

@@ -1,4 +1,4 @@
-package io.millrace.engine.pack;
+package io.millrace.engine.file;
 
 import java.io.IOException;
 import java.nio.file.Path;
