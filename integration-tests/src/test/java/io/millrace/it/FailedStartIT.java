@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.millrace.it.client.Program;
 import io.millrace.it.process.ServiceProcess;
+import java.io.IOException;
+import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -24,7 +26,7 @@ class FailedStartIT {
             gateway | - | millrace.model.path: missing (expected: a model folder)
             prefill-service | millrace.model.path=/nowhere | millrace.model.path: /nowhere: no such folder
             gateway | millrace.model.path=/nowhere | millrace.model.path: /nowhere: no such folder
-            decode-service | millrace.decode.instanze=a | millrace.decode.instanze: unknown
+            decode-service | millrace.decode.instanze=a | a key of this service; nearest is millrace.decode.instance)
             decode-service | millrace.dsa.top=1 | millrace.dsa.top: unknown
             gateway | millrace.gatway.limits.max-choices=1 | millrace.gatway.limits.max-choices: unknown
             gateway | millrace.gateway.limits.max-choices=0 | millrace.gateway.limits.max-choices: 0 must be greater
@@ -32,6 +34,35 @@ class FailedStartIT {
             kv-cache-service | millrace.kv-cache.max-streams=many | millrace.kv-cache.max-streams: "many" (exp
             """)
     void aWrongSettingIsOneLineWithItsKey(String service, @Nullable String argument, String sentence) {
+        List<String> arguments = new ArrayList<>();
+        if (argument != null) {
+            arguments.add("--" + argument);
+            if (!argument.startsWith("millrace.model.path=")) {
+                arguments.add("--millrace.model.path=" + ServiceProcess.root().resolve("models/mini"));
+            }
+        }
+        assertFails(service, Map.of(), arguments, sentence);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "gateway, server.port",
+        "gateway, management.server.port",
+        "kv-cache-service, server.port",
+        "decode-service, spring.grpc.server.port"
+    })
+    void aPortInUseIsOneLineWithItsKey(String service, String key) throws IOException {
+        try (ServerSocket taken = new ServerSocket(0)) {
+            assertFails(
+                    service,
+                    Map.of(key, taken.getLocalPort()),
+                    List.of("--millrace.model.path=" + ServiceProcess.root().resolve("models/mini")),
+                    key + ": " + taken.getLocalPort() + " is in use (expected: a free port)");
+        }
+    }
+
+    private static void assertFails(
+            String service, Map<String, Integer> ports, List<String> arguments, String sentence) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(Arrays.asList(System.getProperty("millrace.jvm.args").split(" ")));
@@ -39,18 +70,13 @@ class FailedStartIT {
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
                 "-jar",
-                ServiceProcess.jarOf(service).toString(),
-                "--server.port=0",
-                "--management.server.port=0"));
-        if (!service.equals("gateway")) {
-            command.add("--spring.grpc.server.port=0");
-        }
-        if (argument != null) {
-            command.add("--" + argument);
-            if (!argument.startsWith("millrace.model.path=")) {
-                command.add("--millrace.model.path=" + ServiceProcess.root().resolve("models/mini"));
+                ServiceProcess.jarOf(service).toString()));
+        for (String key : List.of("server.port", "management.server.port", "spring.grpc.server.port")) {
+            if (!service.equals("gateway") || !key.equals("spring.grpc.server.port")) {
+                command.add("--" + key + "=" + ports.getOrDefault(key, 0));
             }
         }
+        command.addAll(arguments);
         Program.Outcome outcome = Program.run(command, Map.of(), PATIENCE_SECONDS);
 
         assertThat(outcome.exitCode()).as(outcome.output()).isEqualTo(1);

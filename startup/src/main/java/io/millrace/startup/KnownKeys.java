@@ -1,5 +1,6 @@
 package io.millrace.startup;
 
+import io.millrace.engine.error.NearestName;
 import java.util.List;
 import java.util.Locale;
 import org.springframework.context.ApplicationContextInitializer;
@@ -38,8 +39,11 @@ final class KnownKeys implements ApplicationContextInitializer<ConfigurableAppli
         int end = key.indexOf('.', PREFIX.length());
         String section = end < 0 ? key.substring(PREFIX.length()) : key.substring(PREFIX.length(), end);
         if (end < 0 || !SECTIONS.contains(dashed(section))) {
+            String near = NearestName.of(section, SECTIONS)
+                    .map(name -> "; nearest is " + name)
+                    .orElse("");
             throw new IllegalArgumentException(
-                    key + ": unknown (expected: a key below millrace., in " + String.join(", ", SECTIONS) + ")");
+                    key + ": unknown (expected: a key below millrace., in " + String.join(", ", SECTIONS) + near + ")");
         }
     }
 

@@ -34,7 +34,7 @@ final class StartFailure {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             switch (cause) {
                 case UnboundConfigurationPropertiesException unknown -> {
-                    return Optional.of(unknown(unknown));
+                    return Optional.of(UnknownKeys.sentence(unknown, innermost));
                 }
                 case MillraceException known -> {
                     return Optional.of(ofModel(known));
@@ -57,14 +57,6 @@ final class StartFailure {
 
     private static boolean isOurs(IllegalArgumentException e) {
         return e.getMessage() != null && e.getMessage().startsWith(OURS);
-    }
-
-    private static String unknown(UnboundConfigurationPropertiesException e) {
-        Set<String> keys = new TreeSet<>();
-        for (ConfigurationProperty property : e.getUnboundProperties()) {
-            keys.add(property.getName().toString());
-        }
-        return String.join(", ", keys) + ": unknown (expected: a key of this service)";
     }
 
     private static Optional<String> ofBinding(BindException e) {

@@ -51,6 +51,12 @@ class StartFailureTest {
             millrace.kv-cache.lease.max-leases=-1 | millrace.kv-cache.lease.max-leases: -1 (expected: 0 or more)
             millrace.kv-cache.capacity=1 | millrace.kv-cache.capacity: unknown (expected: a key of this service)
             millrace.kv-cache.lease.max=1 | millrace.kv-cache.lease.max: unknown (expected: a key of this service)
+            millrace.kv-cache.capacity-byte=1 | millrace.kv-cache.capacity-byte: unknown (expected: a key of this \
+            service; nearest is millrace.kv-cache.capacity-bytes)
+            millrace.kv-cache.lease.maxLease=1 | millrace.kv-cache.lease.maxlease: unknown (expected: a key of this \
+            service; nearest is millrace.kv-cache.lease.max-leases)
+            millrace.kv-cache.max-leases=1 | millrace.kv-cache.max-leases: unknown (expected: a key of this \
+            service; nearest is millrace.kv-cache.lease.max-leases)
             """)
     void aSettingThatIsWrongIsNamedWithItsKey(String argument, String sentence) {
         assertThat(StartFailure.sentence(failureOf("--" + argument))).contains(sentence);
@@ -69,6 +75,8 @@ class StartFailureTest {
             assertThat(StartFailure.sentence(failureOf("--" + key + "=1")).orElse(""))
                     .startsWith(key + ": unknown (expected: a key below millrace., in decode, ");
         }
+        assertThat(StartFailure.sentence(failureOf("--millrace.prefil.instance=1")))
+                .hasValueSatisfying(said -> assertThat(said).endsWith(", weights; nearest is prefill)"));
         failsNot("--millrace.gateway.small-prompt-tokens=1", "--millrace.kvCache.capacityBytes=1");
     }
 

@@ -176,7 +176,9 @@ public final class Suite implements AutoCloseable {
         } catch (RuntimeException e) {
             // Taken between the look and the start.
             for (Throwable cause = e; cause != null; cause = cause.getCause()) {
-                if (cause instanceof PortInUseException) {
+                boolean isFound = cause instanceof MillraceException
+                        && String.valueOf(cause.getMessage()).startsWith("server.port: ");
+                if (isFound || cause instanceof PortInUseException) {
                     throw ListenAddress.portInUse(settings.port(), e);
                 }
             }
