@@ -12,13 +12,14 @@ import java.util.function.Supplier;
 /// Chooses kernels by name.
 public final class KernelProviders {
     private static final String NOT_BUILT = "not part of this build";
+    private static final String NAMES = "auto, scalar, vector or native";
     private static final String VECTOR_MODULE = "jdk.incubator.vector";
 
     private KernelProviders() {}
 
     /// Opens the kernels of a provider, with the best instruction set of this processor.
     ///
-    /// @param provider  `auto` (the fastest that is available), `scalar`, `vector`, `native` or `ascend`
+    /// @param provider  `auto` (the fastest that is available), `scalar`, `vector` or `native`
     /// @param threads   threads that compute, the caller's included
     /// @throws IllegalArgumentException if the provider is unknown or unavailable, with the reason
     public static SelectedKernels select(String provider, int threads) {
@@ -28,7 +29,7 @@ public final class KernelProviders {
     /// Opens the kernels of a provider. `auto` tries `native`, `vector` and `scalar` in this order; native
     /// code that uses no vector instructions comes after `vector`, unless an instruction set is named.
     ///
-    /// @param provider  `auto` (the fastest that is available), `scalar`, `vector`, `native` or `ascend`
+    /// @param provider  `auto` (the fastest that is available), `scalar`, `vector` or `native`
     /// @param threads   threads that compute, the caller's included
     /// @param isa       the instruction set of the native provider; empty for the best of this processor
     /// @throws IllegalArgumentException if the provider is unknown or unavailable, with the reason
@@ -74,10 +75,9 @@ public final class KernelProviders {
                 }
                 yield nativeKernels(threads, isa, declined);
             }
-            case "ascend" -> throw refuse(provider, NOT_BUILT);
+            case "ascend" -> throw refuse(provider, NOT_BUILT + " (expected: " + NAMES + ")");
             default ->
-                throw new IllegalArgumentException(
-                        "kernel provider: " + provider + " (expected: auto, scalar, vector, native or ascend)");
+                throw new IllegalArgumentException("kernel provider: " + provider + " (expected: " + NAMES + ")");
         };
     }
 

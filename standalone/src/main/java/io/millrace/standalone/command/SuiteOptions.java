@@ -20,7 +20,7 @@ public final class SuiteOptions {
             names = "--provider",
             paramLabel = "NAME",
             defaultValue = "auto",
-            description = "Kernel provider: auto, scalar, vector, native or ascend (default: ${DEFAULT-VALUE}).")
+            description = "Kernel provider: auto, scalar, vector or native (default: ${DEFAULT-VALUE}).")
     private String provider = "auto";
 
     @Mixin

@@ -52,7 +52,7 @@ public final class VerifyCommand implements Callable<Integer> {
             names = "--provider",
             paramLabel = "NAME",
             defaultValue = "auto",
-            description = "Kernel provider: auto, scalar, vector, native or ascend (default: ${DEFAULT-VALUE}).")
+            description = "Kernel provider: auto, scalar, vector or native (default: ${DEFAULT-VALUE}).")
     private String provider = "auto";
 
     public VerifyCommand(Console console) {
