@@ -27,14 +27,14 @@ public final class DoctorCommand implements Callable<Integer> {
             names = "--port",
             paramLabel = "N",
             defaultValue = "8080",
-            description = "Port that is to be free (default: ${DEFAULT-VALUE}).")
+            description = "Port that is to be free, or Millrace's already (default: ${DEFAULT-VALUE}).")
     private int port;
 
     @Option(
             names = "--provider",
             paramLabel = "NAME",
             defaultValue = "auto",
-            description = "Kernel provider: auto, scalar, vector, native or ascend (default: ${DEFAULT-VALUE}).")
+            description = "Kernel provider: auto, scalar, vector or native (default: ${DEFAULT-VALUE}).")
     private String provider = "auto";
 
     public DoctorCommand(Console console, Surroundings surroundings) {

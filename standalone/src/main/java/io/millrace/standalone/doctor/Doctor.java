@@ -18,6 +18,7 @@ import java.time.Clock;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Optional;
 
 /// Examines everything a start of Millrace needs. Nothing is left changed, no check stops the others.
 public final class Doctor {
@@ -189,6 +190,13 @@ public final class Doctor {
         try (ServerSocket socket = new ServerSocket(port)) {
             return Finding.ok("port", "Port " + socket.getLocalPort() + " is free.");
         } catch (IOException e) {
+            Optional<String> served = PortHolder.servedModel(port);
+            if (served.isPresent()) {
+                return Finding.ok(
+                        "port",
+                        "Port " + port + " is in use by Millrace, which serves " + served.get()
+                                + " there; another one needs another --port.");
+            }
             return Finding.fail(
                     "port", "Port " + port + " cannot be used (" + e.getMessage() + "); choose another with --port.");
         }

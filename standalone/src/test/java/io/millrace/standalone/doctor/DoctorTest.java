@@ -2,10 +2,14 @@ package io.millrace.standalone.doctor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.net.httpserver.HttpServer;
 import io.millrace.kernels.KernelCheck;
 import io.millrace.kernels.nativecode.NativeKernels;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -85,6 +89,7 @@ class DoctorTest {
     void aKernelProviderThatDeclinesShows() {
         expectOnly("kernels", "(expected: auto", Machine.sound(folder), "abacus", port);
         expectOnly("kernels", "ascend", Machine.sound(folder), "ascend", port);
+        expectOnly("kernels", "(expected: auto, scalar, vector or native)", Machine.sound(folder), "ascend", port);
     }
 
     @Test
@@ -150,6 +155,35 @@ class DoctorTest {
         }
         expectOnly("port", "0..65535", Machine.sound(folder), "auto", 65_536);
         expectOnly("port", "0..65535", Machine.sound(folder), "auto", -1);
+    }
+
+    @Test
+    void aPortThatMillraceServesOnIsSound() throws IOException {
+        assertThat(portLine("{\"data\": [{\"id\": \"glm\", \"owned_by\": \"millrace\"}]}"))
+                .matches("ok +port +Port \\d+ is in use by Millrace, which serves glm there; .*\\.");
+        assertThat(portLine("{\"data\": [{\"id\": \"glm\", \"owned_by\": \"others\"}]}"))
+                .startsWith("FAIL ")
+                .contains("choose another");
+        assertThat(portLine("<html>")).startsWith("FAIL ").contains("choose another");
+    }
+
+    /// What is said of a port whose owner answers every request so.
+    private String portLine(String answer) throws IOException {
+        byte[] bytes = answer.getBytes(StandardCharsets.UTF_8);
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/", exchange -> {
+            exchange.sendResponseHeaders(200, bytes.length);
+            exchange.getResponseBody().write(bytes);
+            exchange.close();
+        });
+        server.start();
+        try {
+            return examine(Machine.sound(folder), "auto", server.getAddress().getPort())
+                    .getLast()
+                    .line();
+        } finally {
+            server.stop(0);
+        }
     }
 
     private void breakAndRestore(String name, String content, String subject, String said) throws IOException {
