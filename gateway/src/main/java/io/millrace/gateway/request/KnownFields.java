@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /// Which fields a request may have. One that nobody knows is refused if it is near to a known one: a slip
@@ -55,9 +56,23 @@ public final class KnownFields {
 
     private static final List<String> STREAM_OPTIONS =
             List.of("include_usage", "continuous_usage_stats", "include_obfuscation");
+    private static final List<String> TOKENIZE = List.of(
+            "model",
+            "prompt",
+            "messages",
+            "tools",
+            "chat_template_kwargs",
+            "add_generation_prompt",
+            "continue_final_message",
+            "chat_template",
+            "add_special_tokens",
+            "return_token_strs");
+    private static final List<String> DETOKENIZE = List.of("model", "tokens");
     private static final Set<String> ALL = all(Stream.of(CHAT, COMPLETION));
     private static final Set<String> OF_CHAT = all(Stream.of(CHAT));
     private static final Set<String> OF_COMPLETION = all(Stream.of(COMPLETION));
+    private static final Set<String> WITHOUT_EFFECT =
+            IGNORED.values().stream().flatMap(List::stream).collect(Collectors.toUnmodifiableSet());
     private static final int MAX_EXAMINED = 16;
 
     private KnownFields() {}
@@ -82,6 +97,35 @@ public final class KnownFields {
     /// @throws io.millrace.engine.error.MillraceException  `invalid_request` for a misspelt one
     public static List<String> unknownOfCompletion(JsonFields fields) {
         return unknown(fields, OF_COMPLETION);
+    }
+
+    /// Fields of a body of `/tokenize` that have no effect, up to 16, those included that other endpoints
+    /// read.
+    ///
+    /// @throws io.millrace.engine.error.MillraceException  `invalid_request` for a misspelt one
+    public static List<String> unknownOfTokenize(JsonFields fields) {
+        return unknownOf(fields, TOKENIZE);
+    }
+
+    /// Fields of a body of `/detokenize` that have no effect, as [#unknownOfTokenize].
+    ///
+    /// @throws io.millrace.engine.error.MillraceException  `invalid_request` for a misspelt one
+    public static List<String> unknownOfDetokenize(JsonFields fields) {
+        return unknownOf(fields, DETOKENIZE);
+    }
+
+    private static List<String> unknownOf(JsonFields fields, List<String> known) {
+        List<String> unknown = new ArrayList<>();
+        for (String name : fields.names()) {
+            boolean isSilent = known.contains(name) || WITHOUT_EFFECT.contains(name);
+            if (unknown.size() < MAX_EXAMINED && !isSilent && fields.has(name)) {
+                if (!ALL.contains(name) && !FOREIGN.contains(name)) {
+                    requireSpelt(fields, name, known);
+                }
+                unknown.add(shown(name));
+            }
+        }
+        return unknown;
     }
 
     private static List<String> unknown(JsonFields fields, Set<String> known) {

@@ -8,10 +8,21 @@ import org.springframework.web.servlet.function.ServerResponse;
 
 /// JSON answers.
 final class Answers {
+    private static final String IGNORED_FIELDS = "X-Millrace-Ignored-Fields";
+
     private Answers() {}
 
     static ServerResponse json(String json) {
         return write(ServerResponse.ok(), json);
+    }
+
+    /// The head of an answer to a body some fields of which had no effect.
+    static ServerResponse.BodyBuilder ok(Exchange exchange) {
+        ServerResponse.BodyBuilder answer = ServerResponse.ok();
+        if (!exchange.ignoredFields().isEmpty()) {
+            answer.header(IGNORED_FIELDS, String.join(", ", exchange.ignoredFields()));
+        }
+        return answer;
     }
 
     static ServerResponse error(ErrorAnswer error) {

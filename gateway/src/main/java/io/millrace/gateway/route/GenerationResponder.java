@@ -25,8 +25,6 @@ import org.springframework.web.servlet.function.ServerResponse;
 final class GenerationResponder {
     private static final Logger log = LoggerFactory.getLogger(GenerationResponder.class);
 
-    private static final String IGNORED_FIELDS = "X-Millrace-Ignored-Fields";
-
     private final GenerationService service;
     private final Duration keepAliveInterval;
 
@@ -48,7 +46,7 @@ final class GenerationResponder {
         if (!job.options().stream().enabled()) {
             return whole(progress, first, exchange);
         }
-        return ok(exchange)
+        return Answers.ok(exchange)
                 .header(HttpHeaders.CONTENT_TYPE, "text/event-stream; charset=utf-8")
                 .header(HttpHeaders.CACHE_CONTROL, "no-cache")
                 .header("X-Accel-Buffering", "no")
@@ -69,15 +67,7 @@ final class GenerationResponder {
             format.fold(event);
         }
         exchange.outcome(progress.outcome());
-        return Answers.write(ok(exchange), format.body(progress.summary()));
-    }
-
-    private static ServerResponse.BodyBuilder ok(Exchange exchange) {
-        ServerResponse.BodyBuilder answer = ServerResponse.ok();
-        if (!exchange.ignoredFields().isEmpty()) {
-            answer.header(IGNORED_FIELDS, String.join(", ", exchange.ignoredFields()));
-        }
-        return answer;
+        return Answers.write(Answers.ok(exchange), format.body(progress.summary()));
     }
 
     private void stream(ReplyProgress progress, ReplyEvent first, Exchange exchange, ServletOutputStream output) {

@@ -4,6 +4,7 @@ import io.millrace.engine.chat.ChatInput;
 import io.millrace.engine.tokenizer.Tokenizer;
 import io.millrace.gateway.generation.ChoicePlanner;
 import io.millrace.gateway.json.JsonFields;
+import io.millrace.gateway.request.KnownFields;
 import io.millrace.gateway.request.TokenizeRequest;
 import io.millrace.gateway.served.ServedModel;
 import java.util.Arrays;
@@ -19,10 +20,13 @@ import tools.jackson.databind.json.JsonMapper;
 record TokenizeHandler(ServedModel model, ChoicePlanner planner, JsonBody body) {
 
     ServerResponse tokenize(ServerRequest request) {
-        return switch (TokenizeRequest.read(body.read(request))) {
+        JsonFields fields = body.read(request);
+        Exchange exchange = Exchange.of(request);
+        exchange.ignoredFields(KnownFields.unknownOfTokenize(fields));
+        return switch (TokenizeRequest.read(fields)) {
             case TokenizeRequest.Text text -> {
                 model.requireNamed(text.model());
-                yield answer(model.tokenizer().encode(text.prompt()), text.withTokenTexts());
+                yield answer(exchange, model.tokenizer().encode(text.prompt()), text.withTokenTexts());
             }
             case TokenizeRequest.Chat chat -> {
                 model.requireNamed(chat.model());
@@ -31,18 +35,18 @@ record TokenizeHandler(ServedModel model, ChoicePlanner planner, JsonBody body) 
                         chat.tools(),
                         chat.rendering().generationPromptAdded(),
                         chat.rendering().templateArguments());
-                yield answer(model.chatPrompt(input), chat.withTokenTexts());
+                yield answer(exchange, model.chatPrompt(input), chat.withTokenTexts());
             }
         };
     }
 
-    private ServerResponse answer(int[] ids, boolean withTokenTexts) {
+    private ServerResponse answer(Exchange exchange, int[] ids, boolean withTokenTexts) {
         Map<String, @Nullable Object> fields = new LinkedHashMap<>();
         fields.put("count", ids.length);
         fields.put("max_model_len", planner.contextTokens());
         fields.put("tokens", ids);
         fields.put("token_strs", withTokenTexts ? texts(ids) : null);
-        return Answers.json(JsonMapper.shared().writeValueAsString(fields));
+        return Answers.write(Answers.ok(exchange), JsonMapper.shared().writeValueAsString(fields));
     }
 
     private List<String> texts(int[] ids) {
@@ -52,11 +56,13 @@ record TokenizeHandler(ServedModel model, ChoicePlanner planner, JsonBody body) 
 
     ServerResponse detokenize(ServerRequest request) {
         JsonFields fields = body.read(request);
+        Exchange exchange = Exchange.of(request);
+        exchange.ignoredFields(KnownFields.unknownOfDetokenize(fields));
         TokenizeRequest.Ids ids =
                 TokenizeRequest.readIds(fields, model.tokenizer().vocabSize());
         model.requireNamed(ids.model());
         int[] tokens = ids.ids().stream().mapToInt(Integer::intValue).toArray();
         String text = model.tokenizer().decode(tokens, false);
-        return Answers.json(JsonMapper.shared().writeValueAsString(Map.of("prompt", text)));
+        return Answers.write(Answers.ok(exchange), JsonMapper.shared().writeValueAsString(Map.of("prompt", text)));
     }
 }

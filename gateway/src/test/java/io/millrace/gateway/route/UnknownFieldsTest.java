@@ -7,6 +7,7 @@ import io.millrace.gateway.fake.SuiteExtension;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -218,5 +219,37 @@ class UnknownFieldsTest {
         assertThat(response.headers().firstValue(HEADER).orElseThrow())
                 .startsWith("Z?rich??Set-Cookie??a, qqqq")
                 .hasSizeLessThan(1200);
+    }
+
+    @Test
+    void fieldsOfTokenizeAreTreatedAlike() {
+        Map<String, String> bodies = Map.of("/tokenize", "\"prompt\":\"Hi\"", "/detokenize", "\"tokens\":[1]");
+        bodies.forEach((path, body) -> {
+            HttpResponse<String> silent = suite.post(path, "{" + body + ",\"user\":\"u\",\"rid\":\"1\"}");
+            assertThat(silent.statusCode()).as(silent.body()).isEqualTo(200);
+            assertThat(silent.headers().firstValue(HEADER)).isEmpty();
+            HttpResponse<String> named =
+                    suite.post(path, "{" + body + ",\"with_pieces\":1,\"models\":[],\"temperature\":0}");
+            assertThat(named.statusCode()).as(named.body()).isEqualTo(200);
+            assertThat(named.headers().firstValue(HEADER)).hasValue("with_pieces, models, temperature");
+        });
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/tokenize,promt,prompt",
+        "/tokenize,message,messages",
+        "/tokenize,return_token_str,return_token_strs",
+        "/tokenize,addGenerationPrompt,add_generation_prompt",
+        "/detokenize,token,tokens",
+        "/detokenize,modl,model"
+    })
+    void misspeltFieldsOfTokenizeAreRefused(String path, String name, String meant) {
+        HttpResponse<String> response = suite.post(path, "{\"" + name + "\":[1]}");
+
+        assertThat(response.statusCode()).as(response.body()).isEqualTo(400);
+        JsonNode error = Suite.JSON.readTree(response.body()).get("error");
+        assertThat(error.get("message").asString()).isEqualTo(name + ": unknown field (expected: " + meant + ")");
+        assertThat(error.get("param").asString()).isEqualTo(name);
     }
 }
