@@ -11,6 +11,7 @@ import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /// `millrace bench` beside other programs, which are scripts here.
@@ -37,8 +38,9 @@ class BenchPeersTest {
     @Test
     void aProgramThatFailsIsToldAfterTheRowsThatWereMeasured() throws IOException {
         String fails = program("fails", "exit 3");
-        String peer = program("peer", ONE_FIGURE);
+        Path before = folder.resolve("before.json");
         Path json = folder.resolve("rows.json");
+        String peer = program("peer", "cp " + json + " " + before + "; " + ONE_FIGURE);
         Path svg = folder.resolve("rows.svg");
         CommandRun run = CommandRun.of(
                 new byte[0],
@@ -61,9 +63,13 @@ class BenchPeersTest {
         assertThat(run.answers())
                 .anyMatch(line -> line.startsWith(OWN_ROW))
                 .anyMatch(line -> line.startsWith(PEER_ROW));
-        // The machine stands first.
-        assertThat(JsonMapper.shared().readTree(Files.readString(json))).hasSize(3);
+        JsonNode written = JsonMapper.shared().readTree(Files.readString(json));
+        assertThat(written).hasSize(3);
+        // Of the machine, which stands first.
+        assertThat(written.path(0).path(BENCH).asString()).isEqualTo(peer);
+        assertThat(written.path(0).path(GGUF).asString()).isEqualTo(gguf);
         assertThat(svg).exists();
+        assertThat(JsonMapper.shared().readTree(Files.readString(before))).hasSize(2);
     }
 
     @Test

@@ -33,6 +33,7 @@ final class BenchJson {
                 .put("date", setup.date().toString());
         ArrayNode options = object.putArray("options");
         setup.options().forEach(options::add);
+        setup.others().forEach(object::put);
         put(object, "loadAverage", setup.loadAverage());
         report.limits().ifPresent(machine -> putLimits(object, machine));
     }

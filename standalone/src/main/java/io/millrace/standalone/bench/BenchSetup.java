@@ -2,8 +2,11 @@ package io.millrace.standalone.bench;
 
 import java.lang.management.ManagementFactory;
 import java.time.Instant;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.TreeMap;
 
 /// What the figures of a report were measured under.
 ///
@@ -14,6 +17,7 @@ import java.util.OptionalDouble;
 /// @param version      of Millrace
 /// @param date         when the report was made
 /// @param options      the command line
+/// @param others       environment variables that name other programs and their model; empty if none is run
 /// @param loadAverage  of the system when the report was made; empty where it does not tell
 public record BenchSetup(
         String model,
@@ -23,9 +27,11 @@ public record BenchSetup(
         String version,
         Instant date,
         List<String> options,
+        Map<String, String> others,
         OptionalDouble loadAverage) {
     public BenchSetup {
         options = List.copyOf(options);
+        others = Collections.unmodifiableMap(new TreeMap<>(others));
     }
 
     /// The system's load average; empty where it does not tell.

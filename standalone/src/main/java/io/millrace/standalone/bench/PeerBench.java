@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -78,6 +79,16 @@ public final class PeerBench {
             throw new IllegalArgumentException(named.getFirst()
                     + ": nothing to measure (expected: --prefill or --decode; other programs have no --verify)");
         }
+    }
+
+    /// The variables of the programs that are run and of their model; empty if there is no program.
+    public Map<String, String> variables() {
+        Map<String, String> variables = new LinkedHashMap<>();
+        for (String name : named()) {
+            variables.put(name, value(name));
+            variables.put(GGUF, value(GGUF));
+        }
+        return variables;
     }
 
     private List<String> named() {

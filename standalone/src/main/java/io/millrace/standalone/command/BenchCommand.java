@@ -191,10 +191,14 @@ public final class BenchCommand implements Callable<Integer> {
             } else {
                 ofShape(run, synthetic, settings.kernels(), bar);
             }
+            if (!peers.variables().isEmpty()) {
+                // Kept should the others be waited for in vain.
+                writeFiles(run.report(setup(settings, peers)));
+            }
             peers.run(run::add);
         } finally {
             // Of a run that fails the rows it had finished; the failure is told after them.
-            write(run.report(setup(settings)));
+            write(run.report(setup(settings, peers)));
         }
         return ExitCode.OK;
     }
@@ -205,6 +209,10 @@ public final class BenchCommand implements Callable<Integer> {
         }
         report.lines().forEach(console.out()::println);
         console.out().flush();
+        writeFiles(report);
+    }
+
+    private void writeFiles(BenchReport report) throws IOException {
         if (json != null) {
             Files.writeString(json, report.json());
         }
@@ -269,7 +277,7 @@ public final class BenchCommand implements Callable<Integer> {
                 new KernelSettings(provider, threads, null, isa));
     }
 
-    private BenchSetup setup(BenchSettings settings) {
+    private BenchSetup setup(BenchSettings settings, PeerBench peers) {
         String version = BenchCommand.class.getPackage().getImplementationVersion();
         return new BenchSetup(
                 modelName(),
@@ -279,6 +287,7 @@ public final class BenchCommand implements Callable<Integer> {
                 version == null ? "(development build)" : version,
                 Instant.now().truncatedTo(ChronoUnit.SECONDS),
                 spec.root().commandLine().getParseResult().originalArgs(),
+                peers.variables(),
                 BenchSetup.systemLoadAverage());
     }
 

@@ -36,6 +36,7 @@ class BenchReportTest {
             "1.2.3",
             Instant.parse("2026-01-02T03:04:05Z"),
             List.of("bench", "--model", "a/mid", "--prefill", ""),
+            Map.of(),
             OptionalDouble.of(7.25));
 
     private static BenchReport report(Optional<MachineLimits> limits, List<BenchRow> rows) {
@@ -199,8 +200,8 @@ class BenchReportTest {
 
     @Test
     void oneThreadIsOne() {
-        BenchSetup one =
-                new BenchSetup("mid", "int8", 256, 1, "1.2.3", SETUP.date(), List.of(), OptionalDouble.empty());
+        BenchSetup one = new BenchSetup(
+                "mid", "int8", 256, 1, "1.2.3", SETUP.date(), List.of(), Map.of(), OptionalDouble.empty());
         assertThat(new BenchReport(Optional.of(LIMITS), List.of(), one).lines().getFirst())
                 .startsWith("machine: 1 thread, avx512; ");
     }
@@ -283,8 +284,8 @@ class BenchReportTest {
 
     @Test
     void thePlotIsTitledAndTheFrameOfALongerBarIsSeen() {
-        BenchSetup setup =
-                new BenchSetup("a<b", "int8", 256, 2, "1.2.3", SETUP.date(), List.of(), OptionalDouble.empty());
+        BenchSetup setup = new BenchSetup(
+                "a<b", "int8", 256, 2, "1.2.3", SETUP.date(), List.of(), Map.of(), OptionalDouble.empty());
         // 64 tokens/s, of 20 that the limit allows.
         String svg = BenchPlot.svg(new BenchReport(Optional.of(LIMITS), List.of(decode(1e9, 20e9, 1e12)), setup));
         assertThat(svg)

@@ -39,6 +39,53 @@ class PeerFiguresTest {
                 .containsExactly(tuple(BenchPhase.PREFILL, 512, 256L), tuple(BenchPhase.DECODE, 512, 30L));
     }
 
+    // As a build of llama.cpp of May 2026 prints them, without the fields that are not read.
+    @Test
+    void rowsOfLlamaBenchAreItsSamples() {
+        PeerFigures figures = PeerFigures.ofBench("""
+                [
+                  {
+                    "build_commit": "unknown",
+                    "model_filename": "tiny.gguf",
+                    "model_type": "llama ?B Q8_0",
+                    "n_threads": 1,
+                    "tensor_split": "0.00",
+                    "n_prompt": 64,
+                    "n_gen": 0,
+                    "n_depth": 300,
+                    "avg_ts": 1830.845000,
+                    "stddev_ts": 100.260000,
+                    "samples_ns": [ 36365000, 33653000 ],
+                    "samples_ts": [ 1759.95, 1901.74 ]
+                  }
+                ]
+                """);
+        assertThat(figures.fault()).isEmpty();
+        assertThat(figures.rows())
+                .extracting(BenchRow::work, BenchRow::profile, BenchRow::speed)
+                .containsExactly(tuple(
+                        BenchWork.prefill(300, 64, 64), "Q8_0", new BenchRow.Speed(1830.845, 1759.95, 1901.74, 2)));
+    }
+
+    // As a build of ik_llama.cpp of August 2026 prints them, on standard error.
+    @Test
+    void rowsOfASweepStandAmongOtherLines() {
+        PeerFigures figures = PeerFigures.ofSweep("""
+                llama_init_from_model: graph splits = 1
+                {"n_kv_max": 1024, "n_batch": 2048, "n_ubatch": 512, "flash_attn": 1, "n_gpu_layers": -1, \
+                "n_threads": 2, "n_threads_batch": 2, "pp": 512, "tg": 128, "n_kv": 512, "t_pp": 0.525752, \
+                "speed_pp": 973.843140, "t_tg": 4.862284, "speed_tg": 26.325075 }
+
+                llama_print_timings:        load time =     811.22 ms
+                """);
+        assertThat(figures.fault()).isEmpty();
+        assertThat(figures.rows())
+                .extracting(BenchRow::work, row -> row.speed().median())
+                .containsExactly(
+                        tuple(BenchWork.prefill(512, 512, 512), 973.843140),
+                        tuple(BenchWork.decode(512, 128), 26.325075));
+    }
+
     @ParameterizedTest
     @CsvSource({
         "qwen3moe 30B.A3B Q4_K - Medium, Q4_K_M",
