@@ -190,6 +190,21 @@ class DecodeServiceTest {
     }
 
     @Test
+    void blocksOfNaNAreComputedAgainThoughTheirChecksumIsRight() {
+        Reply clean = local(request("n1", 20));
+        cache.clear();
+        DecodeRequest handedOver = split(request("n2", 20));
+        cache.breakValues(1);
+        long before = computed();
+        assertThat(Reply.read(decode.generate(handedOver)).logprobs()).isEqualTo(clean.logprobs());
+        assertThat(computed() - before).isEqualTo(100);
+        cache.breakValues(1);
+        DecodeRequest matched = split(request("n3", 20));
+        assertThat(matched.getPrefill().getCachedTokens().getMemory()).isZero();
+        assertThat(Reply.read(decode.generate(matched)).logprobs()).isEqualTo(clean.logprobs());
+    }
+
+    @Test
     void aCacheThatLosesBlocksCostsOnlyRecompute() {
         Reply clean = local(request("f1", 20));
         DecodeRequest request = split(request("f2", 20));

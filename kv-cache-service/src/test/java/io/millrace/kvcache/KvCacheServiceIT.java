@@ -116,7 +116,7 @@ class KvCacheServiceIT {
         put("a", chain(1), SIZES);
         cache.clock.advanceMillis(30_000);
         await().until(() -> cache.bean(BlockStore.class).leases().isEmpty());
-        assertThat(reason(prefill.fetch(new FetchQuery("a", NAMESPACE, chain(1), SIZES), (b, s, d) -> {})))
+        assertThat(reason(prefill.fetch(new FetchQuery("a", NAMESPACE, chain(1), SIZES), (b, s, d) -> true)))
                 .isEqualTo(CacheFault.Reason.LEASE_EXPIRED);
         assertThat(prefill.renew("a")).map(CacheFault::reason).contains(CacheFault.Reason.LEASE_EXPIRED);
     }
@@ -126,9 +126,10 @@ class KvCacheServiceIT {
         SectionSizes large = SectionSizes.of(6 << 20, 6 << 20);
         prefill.match("a", NAMESPACE, List.of());
         put("a", chain(4), large);
-        FetchResult result = prefill.fetch(
-                new FetchQuery("a", NAMESPACE, chain(4), large),
-                (block, section, bytes) -> cache.bean(BlockStore.class).release("a", ""));
+        FetchResult result = prefill.fetch(new FetchQuery("a", NAMESPACE, chain(4), large), (block, section, bytes) -> {
+            cache.bean(BlockStore.class).release("a", "");
+            return true;
+        });
         assertThat(reason(result)).isEqualTo(CacheFault.Reason.LEASE_EXPIRED);
     }
 
@@ -138,8 +139,10 @@ class KvCacheServiceIT {
         prefill.match("a", NAMESPACE, List.of());
         put("a", chain(4), large);
         Server server = cache.grpcServer();
-        FetchResult result = prefill.fetch(
-                new FetchQuery("a", NAMESPACE, chain(4), large), (block, section, bytes) -> server.shutdownNow());
+        FetchResult result = prefill.fetch(new FetchQuery("a", NAMESPACE, chain(4), large), (block, section, bytes) -> {
+            server.shutdownNow();
+            return true;
+        });
         assertThat(reason(result)).isIn(CacheFault.Reason.UNAVAILABLE, CacheFault.Reason.INCOMPLETE);
         await().until(() -> reasonOrNone(prefill.match("b", NAMESPACE, List.of())) == CacheFault.Reason.UNAVAILABLE);
     }

@@ -6,6 +6,7 @@ import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
+import io.millrace.engine.kv.BlockChecksum;
 import io.millrace.proto.v1.BlockHeader;
 import io.millrace.proto.v1.BlockSection;
 import io.millrace.proto.v1.FetchDone;
@@ -26,6 +27,7 @@ import io.millrace.proto.v1.RenewRequest;
 import io.millrace.proto.v1.RenewResponse;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -86,6 +88,22 @@ public final class FakeKvCache extends KvCacheServiceGrpc.KvCacheServiceImplBase
                     section,
                     sections.get(section).toBuilder()
                             .setData(ByteString.copyFrom(data))
+                            .build());
+            return changed;
+        });
+    }
+
+    /// Makes a section of every block one of NaN, with its checksum.
+    public void breakValues(int section) {
+        blocks.replaceAll((id, sections) -> {
+            List<BlockSection> changed = new ArrayList<>(sections);
+            byte[] data = new byte[sections.get(section).getData().size()];
+            Arrays.fill(data, (byte) 0xff);
+            changed.set(
+                    section,
+                    sections.get(section).toBuilder()
+                            .setData(ByteString.copyFrom(data))
+                            .setCrc32C(BlockChecksum.crc32c(id.toByteArray(), section, data))
                             .build());
             return changed;
         });

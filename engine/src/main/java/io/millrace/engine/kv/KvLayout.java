@@ -5,8 +5,6 @@ import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.MlaShape;
 import io.millrace.kernels.PagedRows;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.Arrays;
 
 /// Where the cached rows of 64 tokens lie in a page. A page is a run of sections, each on a 64-byte
@@ -225,34 +223,17 @@ public final class KvLayout {
     ///
     /// @param bytes  the section's payload
     public boolean isFinite(int section, byte[] bytes) {
-        ByteBuffer buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
         if (section == boundarySection()) {
-            return floatsAreFinite(buffer, 0, bytes.length);
+            return FiniteBytes.ofFloats(bytes, 0, bytes.length);
         }
         if (format == KvFormat.INT8) {
             int latentCodes = PAGE_TOKENS * (shape.latentRank + shape.ropeDim);
             int indexCodes = latentBytes() + PAGE_TOKENS * shape.indexDim;
-            return floatsAreFinite(buffer, latentCodes, latentBytes())
-                    && (!shape.ownsIndexer[section] || floatsAreFinite(buffer, indexCodes, bytes.length));
+            return FiniteBytes.ofFloats(bytes, latentCodes, latentBytes())
+                    && (!shape.ownsIndexer[section] || FiniteBytes.ofFloats(bytes, indexCodes, bytes.length));
         }
         return format == KvFormat.F32
-                ? floatsAreFinite(buffer, 0, bytes.length)
-                : bfloat16sAreFinite(buffer, bytes.length);
-    }
-
-    private static boolean floatsAreFinite(ByteBuffer bytes, int from, int to) {
-        boolean finite = true;
-        for (int at = from; at < to; at += Float.BYTES) {
-            finite &= (bytes.getInt(at) & 0x7f80_0000) != 0x7f80_0000;
-        }
-        return finite;
-    }
-
-    private static boolean bfloat16sAreFinite(ByteBuffer bytes, int to) {
-        boolean finite = true;
-        for (int at = 0; at < to; at += Short.BYTES) {
-            finite &= (bytes.getShort(at) & 0x7f80) != 0x7f80;
-        }
-        return finite;
+                ? FiniteBytes.ofFloats(bytes, 0, bytes.length)
+                : FiniteBytes.ofBfloat16s(bytes, 0, bytes.length);
     }
 }

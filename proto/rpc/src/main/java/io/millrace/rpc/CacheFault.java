@@ -15,6 +15,8 @@ public record CacheFault(Reason reason, String message) {
         BLOCK_NOT_FOUND,
         /// Bytes and checksum differ.
         CHECKSUM_MISMATCH,
+        /// The bytes are those that were stored, but not of numbers.
+        BROKEN_VALUES,
         /// The stream ended early, or a section has another size, order or block than asked for.
         INCOMPLETE,
         /// No room left.

@@ -93,7 +93,11 @@ final class Fetch {
                     CacheFault.Reason.CHECKSUM_MISMATCH,
                     "section " + section + " of block " + blockIndex + " differs from its checksum");
         }
-        sink.accept(blockIndex, section, data);
+        if (!sink.tryAccept(blockIndex, section, data)) {
+            throw new FetchFaultException(
+                    CacheFault.Reason.BROKEN_VALUES,
+                    "section " + section + " of block " + blockIndex + " holds values that are not finite numbers");
+        }
         sizeBytes += data.length;
         section++;
         if (section == query.sections().count()) {

@@ -5,10 +5,11 @@ package io.millrace.rpc;
 @FunctionalInterface
 public interface SectionSink {
 
-    /// Takes one section.
+    /// Takes one section, unless what it holds cannot be used.
     ///
     /// @param blockIndex  index into the blocks asked for
     /// @param section     index of the section
     /// @param data        checksummed bytes, given over to the sink
-    void accept(int blockIndex, int section, byte[] data);
+    /// @return false if it was not taken: the fetch then fails
+    boolean tryAccept(int blockIndex, int section, byte[] data);
 }

@@ -162,6 +162,18 @@ class KvCacheClientTest {
     }
 
     @Test
+    void aSectionThatCannotBeUsedIsAFault() {
+        cache.section(section(0, new byte[] {1, 2}));
+        cache.section(section(1, new byte[] {3}));
+        done();
+        FetchResult result = client.fetch(query(), (block, section, data) -> section == 0);
+        assertThat(result)
+                .isEqualTo(new FetchResult.Faulted(new CacheFault(
+                        CacheFault.Reason.BROKEN_VALUES,
+                        "section 1 of block 0 holds values that are not finite numbers")));
+    }
+
+    @Test
     void fetchWithoutTheLastWordIsAFault() {
         cache.section(section(0, new byte[] {1, 2}));
         cache.section(section(1, new byte[] {3}));
@@ -198,7 +210,7 @@ class KvCacheClientTest {
     }
 
     private static SectionSink ignore() {
-        return (block, section, data) -> {};
+        return (block, section, data) -> true;
     }
 
     private static BlockSection section(int layer, byte[] data) {

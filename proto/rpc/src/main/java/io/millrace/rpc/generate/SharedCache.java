@@ -16,6 +16,7 @@ import io.millrace.rpc.MatchResult;
 import io.millrace.rpc.MetricNames;
 import io.millrace.rpc.PinResult;
 import io.millrace.rpc.PutStream;
+import io.millrace.rpc.SectionSink;
 import io.millrace.rpc.SectionSizes;
 import java.util.List;
 import java.util.Optional;
@@ -31,6 +32,7 @@ public final class SharedCache implements AutoCloseable {
 
     private final ManagedChannel channel;
     private final KvCacheClient client;
+    private final KvLayout layout;
     private final SectionSizes sections;
     private final HeldLeases leases;
     private final Counter fetchedBytes;
@@ -48,6 +50,7 @@ public final class SharedCache implements AutoCloseable {
             MeterRegistry meters) {
         this.channel = channel;
         this.client = new KvCacheClient(channel, holder, settings, meters);
+        this.layout = layout;
         int[] sizes = new int[layout.sections()];
         for (int section = 0; section < sizes.length; section++) {
             sizes[section] = layout.sectionBytes(section);
@@ -135,7 +138,14 @@ public final class SharedCache implements AutoCloseable {
 
     private boolean fetch(FetchQuery query, int tokens, Reservation into) {
         long startNanos = System.nanoTime();
-        return switch (client.fetch(query, into::writeSection)) {
+        SectionSink sink = (block, section, data) -> {
+            if (!layout.isFinite(section, data)) {
+                return false;
+            }
+            into.writeSection(block, section, data);
+            return true;
+        };
+        return switch (client.fetch(query, sink)) {
             case FetchResult.Fetched fetched -> {
                 fetchedBytes.increment((double) fetched.sizeBytes());
                 fetchTime.record(System.nanoTime() - startNanos, TimeUnit.NANOSECONDS);
