@@ -30,6 +30,7 @@ final class LoopWorker {
     private final LongConsumer placeFreed;
     private final StepPlan plan;
     private final Sampler sampler;
+    private final DamageWatch damage = new DamageWatch();
     private EngineLoop.@Nullable Command inHand;
     private long arrivals;
 
@@ -187,6 +188,7 @@ final class LoopWorker {
         export(sequence);
         if (plan.samples(index)) {
             Sampled token = sampler.draw(plan.sampledIndex(index));
+            damage.sound();
             counters.generatedTokens.increment();
             sequence.append(token.id());
             sequence.sampledFirst(nanoClock.getAsLong());
@@ -235,16 +237,18 @@ final class LoopWorker {
         }
     }
 
-    /// A failure of one sequence, its listener's or stop condition's included, ends that sequence alone. One
-    /// with a code of its own is told as it is.
+    /// A failure of one sequence, its listener's or stop condition's included, ends that sequence alone, unless
+    /// it was one too many of its kind. One with a code of its own is told as it is.
     private void failAlone(Sequence sequence, RuntimeException cause) {
         String failure = failure("the sequence failed", "sequence " + sequence.request(), cause);
         counters.failed.increment();
-        fail(
-                sequence,
-                cause instanceof MillraceException known && known.code() != ErrorCode.INTERNAL
-                        ? known
-                        : new MillraceException(ErrorCode.INTERNAL, failure, cause));
+        MillraceException told = cause instanceof MillraceException known && known.code() != ErrorCode.INTERNAL
+                ? known
+                : new MillraceException(ErrorCode.INTERNAL, failure, cause);
+        fail(sequence, told);
+        if (damage.isHopeless(sequence.request(), told)) {
+            throw DamageWatch.hopeless(model.damage());
+        }
     }
 
     /// Logs a failure: a known one by its reason, for where it was thrown says no more; any other with its

@@ -16,6 +16,10 @@ interface StepModel extends AutoCloseable {
     /// The pages this model computes on. Owned by the loop, closed by [#close()].
     PagePool pool();
 
+    /// What has become of the weights if they are damaged, and what helps; ends a sentence that begins with
+    /// `the `.
+    String damage();
+
     /// Computes all rows of the plan: their cached rows, multi-token-prediction rows and the boundary
     /// state of every block they fill are in the pages afterwards. Then scans the logits of the plan's
     /// sampled rows, which stay as they are until the next step.

@@ -66,6 +66,14 @@ final class TransformerSteps implements StepModel {
     }
 
     @Override
+    public String damage() {
+        return model.packFile()
+                .map(file -> "packed weights in " + file + " are damaged, or were overwritten; delete that file and"
+                        + " start again, so that they are packed anew (if the file came with the model, restore it)")
+                .orElse("weights in memory are damaged; start again, and look at the checkpoint if it happens again");
+    }
+
+    @Override
     public long step(StepPlan plan, Sampler sampler) {
         input.clear();
         int sampled = 0;

@@ -11,6 +11,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.ToLongFunction;
@@ -39,6 +40,7 @@ final class FakeSteps implements StepModel {
     private Error death = new InternalError();
     private int steps;
     private boolean closed;
+    private volatile boolean broken;
 
     private volatile CountDownLatch held = new CountDownLatch(0);
     private final CountDownLatch firstStep = new CountDownLatch(1);
@@ -54,6 +56,11 @@ final class FakeSteps implements StepModel {
     /// Makes one step fail, counted from 0.
     void failStep(int step) {
         failingStep = step;
+    }
+
+    /// Whether logits are NaN from the next step on.
+    void breakLogits(boolean are) {
+        broken = are;
     }
 
     /// Makes one step end with an error, counted from 0.
@@ -94,6 +101,11 @@ final class FakeSteps implements StepModel {
     @Override
     public int hiddenSize() {
         return HIDDEN;
+    }
+
+    @Override
+    public String damage() {
+        return "weights of a test are damaged";
     }
 
     @Override
@@ -140,7 +152,7 @@ final class FakeSteps implements StepModel {
                 before = row(sequence, slot, before);
             }
             if (plan.samples(i)) {
-                logits.add(logitsOf(before));
+                logits.add(broken ? nan() : logitsOf(before));
             }
         }
         MemorySegment matrix = Arena.ofAuto().allocate((long) logits.size() * VOCAB * Float.BYTES, 64);
@@ -181,6 +193,12 @@ final class FakeSteps implements StepModel {
         for (int id = 0; id < VOCAB; id++) {
             row[id] = (mix(hash + id) >>> 50) / 4096f;
         }
+        return row;
+    }
+
+    private static float[] nan() {
+        float[] row = new float[VOCAB];
+        Arrays.fill(row, Float.NaN);
         return row;
     }
 
