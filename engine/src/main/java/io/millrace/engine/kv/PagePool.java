@@ -2,6 +2,7 @@ package io.millrace.engine.kv;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.memory.MemoryLimits;
 import io.millrace.kernels.nativecode.LargePages;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -34,14 +35,23 @@ public final class PagePool implements AutoCloseable {
         }
     }
 
-    /// Reserves the memory of a pool.
+    /// Takes the memory of a pool.
     ///
     /// @param layout  what a page holds
     /// @param pages   how many pages
+    /// @throws MillraceException if machine or container can never hold them
     public static PagePool create(KvLayout layout, int pages) {
         if (pages < 1) {
             throw new IllegalArgumentException("KV pages: " + pages + " (expected: at least 1)");
         }
+        long bytes = Math.multiplyExact(layout.pageBytes(), (long) pages);
+        MemoryLimits.ofThisProcess()
+                .flatMap(limits -> limits.refusal("a KV pool", bytes))
+                .ifPresent(reason -> {
+                    long tokens = (long) pages * KvLayout.PAGE_TOKENS;
+                    throw new MillraceException(
+                            ErrorCode.INVALID_REQUEST, "millrace.kv.pool-tokens: " + tokens + " tokens make " + reason);
+                });
         try {
             return new PagePool(layout, pages);
         } catch (OutOfMemoryError e) {

@@ -1,17 +1,24 @@
 package io.millrace.engine.schedule;
 
 import io.millrace.engine.kv.PagePool;
+import io.millrace.engine.memory.MemoryLimits;
 import io.millrace.engine.model.LoadedModel;
 import io.millrace.engine.model.StepGate;
 import io.millrace.engine.model.StepInput;
 import io.millrace.engine.model.StepPriority;
 import io.millrace.engine.model.Transformer;
 import io.millrace.engine.sampling.Sampler;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /// Steps of the real model: one [Transformer] and one pool, in turn with the other loops of the JVM.
 final class TransformerSteps implements StepModel {
+    private static final Logger log = LoggerFactory.getLogger(TransformerSteps.class);
     private static final int ALIGNMENT = 64;
 
     private final Arena arena = Arena.ofShared();
@@ -37,12 +44,34 @@ final class TransformerSteps implements StepModel {
     }
 
     static TransformerSteps create(LoadedModel model, LoopSettings settings, int pages, EngineRole role) {
+        warnOfLittleMemory(model, pages);
         PagePool pool = PagePool.create(model.layout(), pages);
         StepPriority priority = switch (role) {
             case PREFILL -> StepPriority.PREFILL;
             case DECODE -> StepPriority.DECODE;
         };
         return new TransformerSteps(model, pool, settings, priority);
+    }
+
+    private static void warnOfLittleMemory(LoadedModel model, int pages) {
+        Runtime runtime = Runtime.getRuntime();
+        long bytes = model.layout().pageBytes() * pages;
+        MemoryLimits.ofThisProcess()
+                .filter(limits -> limits.refusal("a KV pool", bytes).isEmpty())
+                .flatMap(limits -> limits.warning(
+                        "a KV pool",
+                        bytes,
+                        model.packFile().map(TransformerSteps::size).orElse(0L),
+                        runtime.maxMemory() - runtime.totalMemory()))
+                .ifPresent(tight -> log.warn("{}; a smaller millrace.kv.pool-tokens takes less", tight));
+    }
+
+    private static long size(Path file) {
+        try {
+            return Files.size(file);
+        } catch (IOException e) {
+            return 0;
+        }
     }
 
     @Override

@@ -4,7 +4,11 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
+import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.memory.MemoryLimits;
 import io.millrace.kernels.KvFormat;
 import java.util.HashSet;
 import java.util.Set;
@@ -67,6 +71,18 @@ class PagePoolTest {
             pool.free(page);
             assertThatIllegalArgumentException().isThrownBy(() -> pool.section(page, 1));
         }
+    }
+
+    @Test
+    void morePagesThanTheMachineHasMemoryAreRefusedByTheirKey() {
+        assumeThat(MemoryLimits.ofThisProcess()).isPresent();
+        KvLayout large = new KvLayout(
+                new KvLayout.Shape(512, 64, 128, 6144, new boolean[] {true, true, true}, true), KvFormat.F32);
+        assertThatThrownBy(() -> PagePool.create(large, 1 << 24))
+                .isInstanceOf(MillraceException.class)
+                .hasMessageStartingWith("millrace.kv.pool-tokens: 1073741824 tokens make a KV pool of ")
+                .hasMessageContaining(" MiB, beside ")
+                .hasMessageEndingWith(" allows)");
     }
 
     @Test
