@@ -212,14 +212,14 @@ INLINE const uint8_t *panel_at(const linear_call *call, int64_t number, int64_t 
     return part->w + panel * part->panel_bytes;
 }
 
-// What the next chunks of this thread begin with, as far as can be told, is fetched by the first tiles of rows: one panel
-// or two of the chunk each.
+// What the next chunk begins with, which this thread is likely to compute next, is fetched by the first tiles of rows: one
+// panel or two each.
 INLINE panels_ahead chunk_ahead(const linear_call *call, int64_t number, int64_t panel, int64_t tile, int64_t tiles) {
     int64_t share = tiles < TILE_PANELS ? 2 : 1;
     if (tile * share >= TILE_PANELS) {
         return NOTHING_AHEAD;
     }
-    const uint8_t *from = panel_at(call, number, panel + call->threads * CHUNK_PANELS + tile * share);
+    const uint8_t *from = panel_at(call, number, panel + CHUNK_PANELS + tile * share);
     return (panels_ahead){from, share == 2 ? call->part[number].panel_bytes : 0};
 }
 

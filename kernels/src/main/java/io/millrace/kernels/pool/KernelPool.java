@@ -3,7 +3,7 @@ package io.millrace.kernels.pool;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -15,19 +15,27 @@ import org.jspecify.annotations.Nullable;
 /// spins only so long for the last chunks, then yields and parks: with more busy threads than cores, whoever holds a
 /// chunk must get to run.
 ///
-/// All state of a run is one word, `run number | chunks | next chunk`: claiming a chunk is one compare-and-set that
+/// Each thread has a share of the chunks of a run, neighbours in order, and takes them one after the other: whoever
+/// reads
+/// memory goes on where it was. A thread that is done takes the last chunks of other shares. Who takes which chunk is
+/// left
+/// to chance; nothing may depend on it.
+///
+/// The state of a share is one word, `run number | end | next chunk`: claiming a chunk is one compare-and-set that
 /// fails if the run has changed, so a worker that wakes late can neither take a chunk twice nor mix up two runs.
-/// Which thread takes which chunk is left to chance; nothing may depend on it.
 public final class KernelPool implements AutoCloseable {
     private static final int SPINS = 2000;
     private static final int YIELDS = 50;
     private static final long PARK_NANOS = 100_000;
     private static final int MAX_CHUNKS = 0xffff;
+    // Shares are two cache lines apart, as processors fetch lines in pairs.
+    private static final int SHARE_STEP = 16;
     private static final PoolTask NOTHING = (chunk, worker) -> {};
 
     private final int threads;
-    private final AtomicLong ticket = new AtomicLong();
-    private final AtomicInteger done = new AtomicInteger();
+    private final AtomicInteger runs = new AtomicInteger();
+    private final AtomicLongArray shares;
+    private final AtomicInteger missing = new AtomicInteger();
     private final AtomicBoolean busy = new AtomicBoolean();
     private final AtomicIntegerArray parked;
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
@@ -44,6 +52,7 @@ public final class KernelPool implements AutoCloseable {
         }
         this.threads = threads;
         this.parked = new AtomicIntegerArray(threads);
+        this.shares = new AtomicLongArray(threads * SHARE_STEP);
     }
 
     /// Starts the threads. Idempotent.
@@ -100,9 +109,12 @@ public final class KernelPool implements AutoCloseable {
     private void spread(PoolTask work, int from, int chunks) {
         task = work;
         firstChunk = from;
-        done.set(0);
-        long run = (ticket.get() >>> 32) + 1;
-        ticket.set(run << 32 | (long) chunks << 16);
+        missing.set(chunks);
+        int run = runs.get() + 1;
+        for (int i = 0; i < threads; i++) {
+            shares.set(i * SHARE_STEP, share(run, shareStart(chunks, i), shareStart(chunks, i + 1)));
+        }
+        runs.set(run);
         int wanted = chunks - 1;
         for (int i = 0; i < workers.length && wanted > 0; i++, wanted--) {
             if (parked.get(i + 1) != 0) {
@@ -110,7 +122,7 @@ public final class KernelPool implements AutoCloseable {
             }
         }
         drain(0);
-        await(chunks);
+        await();
         Throwable thrown = failure.getAndSet(null);
         if (thrown instanceof Error error) {
             throw error;
@@ -122,18 +134,18 @@ public final class KernelPool implements AutoCloseable {
 
     // Yielding is a hint that makes a busy machine smoother; parking below is what guarantees progress.
     @SuppressWarnings("ThreadPriorityCheck")
-    private void await(int chunks) {
+    private void await() {
         for (int i = 0; i < SPINS; i++) {
-            if (done.get() == chunks) {
+            if (missing.get() == 0) {
                 return;
             }
             Thread.onSpinWait();
         }
-        for (int i = 0; i < YIELDS && done.get() != chunks; i++) {
+        for (int i = 0; i < YIELDS && missing.get() != 0; i++) {
             Thread.yield();
         }
         waiter.set(Thread.currentThread());
-        while (done.get() != chunks) {
+        while (missing.get() != 0) {
             LockSupport.parkNanos(this, PARK_NANOS);
         }
         waiter.set(null);
@@ -141,15 +153,18 @@ public final class KernelPool implements AutoCloseable {
 
     private void serve(int worker) {
         int spins = 0;
+        int seen = runs.get() - 1;
         while (!closed) {
-            if (hasWork()) {
+            int run = runs.get();
+            if (run != seen) {
+                seen = run;
                 drain(worker);
                 spins = 0;
             } else if (++spins < SPINS) {
                 Thread.onSpinWait();
             } else {
                 parked.set(worker, 1);
-                if (!hasWork() && !closed) {
+                if (runs.get() == seen && !closed) {
                     LockSupport.park(this);
                 }
                 parked.set(worker, 0);
@@ -158,36 +173,62 @@ public final class KernelPool implements AutoCloseable {
         }
     }
 
-    private boolean hasWork() {
-        long t = ticket.get();
-        return (t & MAX_CHUNKS) < (t >>> 16 & MAX_CHUNKS);
-    }
-
+    /// Takes chunks until none is left: the first of its own share, then the last of others'.
     private void drain(int worker) {
-        while (true) {
-            long t = ticket.get();
-            int next = (int) (t & MAX_CHUNKS);
-            int chunks = (int) (t >>> 16 & MAX_CHUNKS);
-            if (next >= chunks) {
-                return;
-            }
-            PoolTask work = task;
-            int chunk = firstChunk + next;
-            if (!ticket.compareAndSet(t, t + 1)) {
+        boolean own = true;
+        int owner = worker;
+        for (int i = 0; i < threads; ) {
+            long share = shares.get(owner * SHARE_STEP);
+            int next = next(share);
+            int end = end(share);
+            if (next >= end) {
+                i++;
+                own = false;
+                owner = (worker + i) % threads;
                 continue;
             }
-            try {
-                work.run(chunk, worker);
-            } catch (RuntimeException | Error thrown) {
-                failure.compareAndSet(null, thrown);
-            }
-            if (done.incrementAndGet() == chunks) {
-                Thread waiting = waiter.get();
-                if (waiting != null) {
-                    LockSupport.unpark(waiting);
-                }
+            // The share holds an unclaimed chunk, and no other run begins before it is claimed: this is its task.
+            PoolTask work = task;
+            int chunk = firstChunk + (own ? next : end - 1);
+            long claimed = own ? share + 1 : share(run(share), next, end - 1);
+            if (shares.compareAndSet(owner * SHARE_STEP, share, claimed)) {
+                run(work, chunk, worker);
             }
         }
+    }
+
+    private void run(PoolTask work, int chunk, int worker) {
+        try {
+            work.run(chunk, worker);
+        } catch (RuntimeException | Error thrown) {
+            failure.compareAndSet(null, thrown);
+        }
+        if (missing.decrementAndGet() == 0) {
+            Thread waiting = waiter.get();
+            if (waiting != null) {
+                LockSupport.unpark(waiting);
+            }
+        }
+    }
+
+    private int shareStart(int chunks, int worker) {
+        return (chunks * worker + threads - 1) / threads;
+    }
+
+    private static long share(int run, int next, int end) {
+        return (long) run << 32 | (long) end << 16 | next;
+    }
+
+    private static int run(long share) {
+        return (int) (share >>> 32);
+    }
+
+    private static int next(long share) {
+        return (int) (share & MAX_CHUNKS);
+    }
+
+    private static int end(long share) {
+        return (int) (share >>> 16 & MAX_CHUNKS);
     }
 
     /// Ends the threads. Idempotent.

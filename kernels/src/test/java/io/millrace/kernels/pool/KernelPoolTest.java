@@ -3,6 +3,9 @@ package io.millrace.kernels.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -43,6 +46,34 @@ class KernelPoolTest {
             AtomicIntegerArray workers = new AtomicIntegerArray(3);
             pool.run((chunk, worker) -> workers.incrementAndGet(worker), 10_000);
             assertThat(workers.get(0) + workers.get(1) + workers.get(2)).isEqualTo(10_000);
+        }
+    }
+
+    // The caller stays in its first chunk until the worker has done everything else.
+    @Test
+    void aThreadTakesItsShareInOrderAndThenTheLastOfOthers() {
+        try (KernelPool pool = started(2)) {
+            List<Integer> taken = new CopyOnWriteArrayList<>();
+            CountDownLatch others = new CountDownLatch(7);
+            pool.run(
+                    (chunk, worker) -> {
+                        if (worker == 1) {
+                            taken.add(chunk);
+                            others.countDown();
+                        } else {
+                            await(others);
+                        }
+                    },
+                    8);
+            assertThat(taken).containsExactly(4, 5, 6, 7, 3, 2, 1);
+        }
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
         }
     }
 
