@@ -155,6 +155,21 @@ class SelfCheckTest {
         }
     }
 
+    /// A compiler that is not done yet, or a neighbour, slows the first slices down; all floors hang on the reference.
+    @Test
+    void theReferenceIsMeasuredUntilItGetsNoFaster() {
+        AtomicLong readings = new AtomicLong();
+        SelfCheck slowAtFirst = new SelfCheck(
+                () -> nanos.addAndGet(readings.incrementAndGet() <= 2 * 200 + 100 ? TICK_NANOS : TICK_NANOS / 4));
+        try (KernelProbes probes = new KernelProbes()) {
+            SelfCheck.Probe probe = new SelfCheck.Probe("fake", 1.0 / (4 * Lanes.COUNT), 1000, () -> {});
+            List<KernelCheck> checks = slowAtFirst.run(List.of(probe), probes.scratch());
+            assertThat(checks.getFirst().measured()).isEqualTo(8.0 * Lanes.COUNT);
+            assertThat(checks.getFirst().verdict()).isEqualTo(Verdict.AT_SPEED);
+            assertThat(checks.getLast().floor()).isEqualTo(2.0);
+        }
+    }
+
     /// A reference made of boxed vectors would drag all floors down with it.
     @Test
     void aSlowReferenceIsReportedAndDoesNotLowerTheFloors() {
