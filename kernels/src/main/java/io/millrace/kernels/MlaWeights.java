@@ -3,7 +3,8 @@ package io.millrace.kernels;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-/// Weights of one attention layer. Norm gains are float32 segments; the per-head lists have `shape.heads()` entries.
+/// Weights of one attention layer. Norm gains are float32 segments; the per-head lists have `shape.heads()` entries,
+/// `keyUp` or `keyAbsorb` none where the form does not need it.
 ///
 /// @param shape       sizes and constants
 /// @param inputNorm   gain of the input norm, `[hiddenSize]`
@@ -27,4 +28,14 @@ public record MlaWeights(
         List<PackedMatrix> keyUp,
         List<PackedMatrix> keyAbsorb,
         List<PackedMatrix> valueUp,
-        PackedMatrix output) {}
+        PackedMatrix output) {
+
+    /// @throws IllegalArgumentException if a head's matrix has another size than the shape says, or the heads of a list
+    /// were
+    ///     packed differently
+    public MlaWeights {
+        OperatorArguments.heads("keyUp", keyUp, shape, shape.nopeDim(), shape.kvLoraRank());
+        OperatorArguments.heads("keyAbsorb", keyAbsorb, shape, shape.kvLoraRank(), shape.nopeDim());
+        OperatorArguments.heads("valueUp", valueUp, shape, shape.vDim(), shape.kvLoraRank());
+    }
+}

@@ -15,4 +15,12 @@ public record MoeWeights(
         PackedMatrix gate,
         MemorySegment correctionBias,
         List<GatedMlpWeights> experts,
-        GatedMlpWeights shared) {}
+        GatedMlpWeights shared) {
+
+    /// @throws IllegalArgumentException if the number of experts or a size of theirs does not fit, or they were packed
+    /// by
+    ///     another provider than the gate
+    public MoeWeights {
+        OperatorArguments.experts(gating, gate, experts);
+    }
+}

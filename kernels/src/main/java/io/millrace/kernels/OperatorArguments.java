@@ -3,6 +3,7 @@ package io.millrace.kernels;
 import io.millrace.kernels.sampling.SamplingBatch;
 import io.millrace.kernels.sampling.SamplingCandidates;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /// Checks the arguments of operators once per call, the same way for every provider; the loops behind
@@ -26,6 +27,10 @@ public final class OperatorArguments {
             throw new IllegalArgumentException(name + ": layout " + matrix.layout() + " (expected: " + expected
                     + ", packed by the same provider)");
         }
+        size(name, matrix, outFeatures, inFeatures);
+    }
+
+    private static void size(String name, PackedMatrix matrix, int outFeatures, int inFeatures) {
         if (matrix.outFeatures() != outFeatures || matrix.inFeatures() != inFeatures) {
             throw new IllegalArgumentException(name + ": [" + matrix.outFeatures() + ", " + matrix.inFeatures()
                     + "] (expected: [" + outFeatures + ", " + inFeatures + "])");
@@ -63,6 +68,57 @@ public final class OperatorArguments {
         floats("y", y, (long) rows * hiddenSize);
     }
 
+    /// Checks the routed experts against their gate. Once, when their weights are made: a step would look at hundreds
+    /// of
+    /// matrices that the caches have long forgotten.
+    static void experts(ExpertGating gating, PackedMatrix gate, List<GatedMlpWeights> experts) {
+        if (experts.size() != gating.experts()) {
+            throw new IllegalArgumentException("experts: " + experts.size() + " (expected: " + gating.experts() + ")");
+        }
+        int hiddenSize = gate.inFeatures();
+        PackedMatrix first = experts.getFirst().gate();
+        for (int e = 0; e < experts.size(); e++) {
+            GatedMlpWeights expert = experts.get(e);
+            int width = expert.gate().outFeatures();
+            size("expert " + e + ".gate", expert.gate(), width, hiddenSize);
+            size("expert " + e + ".up", expert.up(), width, hiddenSize);
+            size("expert " + e + ".down", expert.down(), hiddenSize, width);
+            for (PackedMatrix matrix : List.of(expert.gate(), expert.up(), expert.down())) {
+                alike("expert " + e, matrix, gate);
+                alike("expert " + e, matrix, first);
+            }
+        }
+    }
+
+    /// Checks that two matrices of a kind, integers or floats, have one layout.
+    private static void alike(String name, PackedMatrix matrix, PackedMatrix other) {
+        boolean comparable = matrix.format().isInteger() == other.format().isInteger();
+        if (comparable && !matrix.layout().equals(other.layout())) {
+            throw new IllegalArgumentException(name + ": layout " + matrix.layout() + " (expected: " + other.layout()
+                    + ", packed by the same provider)");
+        }
+    }
+
+    /// Checks the matrices of heads, once, when they are put together; none is allowed.
+    static void heads(String name, List<PackedMatrix> heads, MlaShape shape, int outFeatures, int inFeatures) {
+        if (!heads.isEmpty() && heads.size() != shape.heads()) {
+            throw new IllegalArgumentException(name + ": " + heads.size() + " (expected: " + shape.heads() + ")");
+        }
+        for (int head = 0; head < heads.size(); head++) {
+            size(name + " " + head, heads.get(head), outFeatures, inFeatures);
+            alike(name + " " + head, heads.get(head), heads.getFirst());
+        }
+    }
+
+    /// Checks one head for all: they are alike.
+    private static void head(String name, List<PackedMatrix> heads, String layout) {
+        if (heads.isEmpty()) {
+            throw new IllegalArgumentException(name + ": none (expected: one for each head)");
+        }
+        PackedMatrix first = heads.getFirst();
+        matrix(name, first, layout, first.outFeatures(), first.inFeatures());
+    }
+
     /// Checks `moeExperts`.
     public static void moe(MoeWeights weights, String layout, MemorySegment x, int rows, MemorySegment y) {
         int hiddenSize = weights.gate().inFeatures();
@@ -72,12 +128,7 @@ public final class OperatorArguments {
             throw new IllegalArgumentException("gate: " + weights.gate().format() + " (expected: F32)");
         }
         floats("correctionBias", weights.correctionBias(), experts);
-        if (weights.experts().size() != experts) {
-            throw new IllegalArgumentException("experts: " + weights.experts().size() + " (expected: " + experts + ")");
-        }
-        for (int e = 0; e < experts; e++) {
-            mlp("expert", weights.experts().get(e), layout, hiddenSize);
-        }
+        mlp("expert", weights.experts().getFirst(), layout, hiddenSize);
         mlp("shared expert", weights.shared(), layout, hiddenSize);
         floats("x", x, (long) rows * hiddenSize);
         floats("y", y, (long) rows * hiddenSize);
@@ -95,9 +146,7 @@ public final class OperatorArguments {
         matrix("qB", weights.qB(), layout, s.heads() * headRow, s.qLoraRank());
         matrix("kvA", weights.kvA(), layout, s.cacheRow(), s.hiddenSize());
         if (out.form() == MlaForm.ABSORBED) {
-            for (int h = 0; h < s.heads(); h++) {
-                matrix("keyAbsorb", weights.keyAbsorb().get(h), layout, s.kvLoraRank(), s.nopeDim());
-            }
+            head("keyAbsorb", weights.keyAbsorb(), layout);
         }
         attentionRows(s, batch, out);
         if (indexer != null) {
@@ -139,11 +188,9 @@ public final class OperatorArguments {
     public static void attention(
             MlaWeights weights, String layout, AttentionRows input, RowBatch batch, MemorySegment y) {
         MlaShape s = weights.shape();
-        for (int h = 0; h < s.heads(); h++) {
-            matrix("valueUp", weights.valueUp().get(h), layout, s.vDim(), s.kvLoraRank());
-            if (input.form() == MlaForm.NAIVE) {
-                matrix("keyUp", weights.keyUp().get(h), layout, s.nopeDim(), s.kvLoraRank());
-            }
+        head("valueUp", weights.valueUp(), layout);
+        if (input.form() == MlaForm.NAIVE) {
+            head("keyUp", weights.keyUp(), layout);
         }
         attentionRows(s, batch, input);
         floats("y", y, (long) batch.rows() * s.heads() * s.vDim());
