@@ -8,9 +8,10 @@
 // Loops over the cells of a tile are flat and have constant bounds after inlining: this compiler unrolls innermost loops
 // alone before it decides what lives in registers.
 #define UNROLL _Pragma("GCC unroll 24")
-// Fetches the line `at` into the second level of caches. A function that does nothing else must be INLINE: this compiler
-// takes its calls for having no effect and drops them.
-#define FETCH(at) __builtin_prefetch(at, 0, 2)
+// Fetches the line `at`, which is read once and not needed again soon: it should push nothing else out of the caches.
+// Whatever runs between two products, Java included, is needed once a layer, and weights of a layer are more than caches
+// hold. A function that does nothing else must be INLINE: this compiler takes its calls for having no effect and drops them.
+#define FETCH(at) __builtin_prefetch(at, 0, 0)
 #define CELLS (TILE_ROWS * TILE_PANELS)
 
 // Panels that are needed soon, to be fetched line by line while a tile is computed: as many as the tile has, two at most,
