@@ -394,10 +394,24 @@ class EngineLoopTest {
     @Test
     void closeEndsEverything() throws InterruptedException {
         var model = new FakeSteps(PAGES);
+        var stopping = new CountDownLatch(1);
+        // The step after the first token lasts until the loop is told to stop.
+        model.cost(plan -> {
+            if (plan.samples(0)) {
+                model.hold(stopping);
+            }
+            return 0;
+        });
         EngineLoop loop = loop(model, 2, 2, 16, 60_000);
         Reservation held = loop.reserve(Requests.of(prompt(30), 1));
         Recorder running = run(loop, Requests.of(prompt(30), 300));
         running.awaitFirstTokens();
+        Thread.startVirtualThread(() -> {
+            while (loop.isRunning()) {
+                Thread.onSpinWait();
+            }
+            stopping.countDown();
+        });
         stop(loop);
         stop(loop);
         held.close();
