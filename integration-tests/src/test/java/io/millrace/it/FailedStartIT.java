@@ -28,6 +28,8 @@ class FailedStartIT {
             gateway | millrace.model.path=/nowhere | millrace.model.path: /nowhere: no such folder
             decode-service | millrace.decode.instanze=a | a key of this service; nearest is millrace.decode.instance)
             decode-service | millrace.dsa.top=1 | millrace.dsa.top: unknown
+            decode-service | millrace.kernels.provider=none | millrace.kernels.provider: none (expected: auto, scalar
+            prefill-service | millrace.kernels.provider=ascend | millrace.kernels.provider: ascend is not available: not
             gateway | millrace.gatway.limits.max-choices=1 | millrace.gatway.limits.max-choices: unknown
             gateway | millrace.gateway.limits.max-choices=0 | millrace.gateway.limits.max-choices: 0 must be greater
             kv-cache-service | millrace.kv-cache.capacity-bytes=0 | millrace.kv-cache.capacity-bytes: 0 (expected

@@ -2,6 +2,7 @@ package io.millrace.startup;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.kernels.provider.KernelProviders;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
@@ -22,6 +23,7 @@ import org.springframework.validation.ObjectError;
 /// settings has no sentence.
 final class StartFailure {
     private static final String MODEL_PATH = "millrace.model.path: ";
+    private static final String PROVIDER = "millrace.kernels.provider: ";
     private static final String OURS = "millrace.";
     /// `capacityBytes: 0 (expected: 1 or more)`, as constructors of settings say it.
     private static final Pattern OF_ONE_KEY = Pattern.compile("[a-zA-Z][a-zA-Z.-]*: .*", Pattern.DOTALL);
@@ -43,6 +45,11 @@ final class StartFailure {
                 when isOurs(refused) -> {
                     return Optional.of(String.valueOf(refused.getMessage()));
                 }
+                case IllegalArgumentException refused
+                when isOfProvider(refused) -> {
+                    return Optional.of(PROVIDER
+                            + String.valueOf(refused.getMessage()).substring(KernelProviders.SUBJECT.length()));
+                }
                 case BindException bind -> innermost = bind;
                 default -> {}
             }
@@ -57,6 +64,10 @@ final class StartFailure {
 
     private static boolean isOurs(IllegalArgumentException e) {
         return e.getMessage() != null && e.getMessage().startsWith(OURS);
+    }
+
+    private static boolean isOfProvider(IllegalArgumentException e) {
+        return e.getMessage() != null && e.getMessage().startsWith(KernelProviders.SUBJECT);
     }
 
     private static Optional<String> ofBinding(BindException e) {

@@ -11,6 +11,9 @@ import java.util.function.Supplier;
 
 /// Chooses kernels by name.
 public final class KernelProviders {
+    /// What every refusal of a provider begins with.
+    public static final String SUBJECT = "kernel provider: ";
+
     private static final String NOT_BUILT = "not part of this build";
     private static final String NAMES = "auto, scalar, vector or native";
     private static final String VECTOR_MODULE = "jdk.incubator.vector";
@@ -76,8 +79,7 @@ public final class KernelProviders {
                 yield nativeKernels(threads, isa, declined);
             }
             case "ascend" -> throw refuse(provider, NOT_BUILT + " (expected: " + NAMES + ")");
-            default ->
-                throw new IllegalArgumentException("kernel provider: " + provider + " (expected: " + NAMES + ")");
+            default -> throw new IllegalArgumentException(SUBJECT + provider + " (expected: " + NAMES + ")");
         };
     }
 
@@ -97,7 +99,7 @@ public final class KernelProviders {
     }
 
     private static IllegalArgumentException refuse(String provider, String reason) {
-        return new IllegalArgumentException("kernel provider: " + provider + " is not available: " + reason);
+        return new IllegalArgumentException(SUBJECT + provider + " is not available: " + reason);
     }
 
     private static SelectedKernels scalar(List<SelectedKernels.Declined> declined) {
