@@ -52,7 +52,7 @@ public class ExpertsBenchmark {
             new ExpertGating(1, 1, 1, 1, true, 1),
             bench.matrix(QuantFormat.F32, 1, 8),
             MemorySegment.NULL,
-            List.of(),
+            List.of(mlp(QuantFormat.F32, 8, 8)),
             mlp(QuantFormat.F32, 8, 8));
     private MemorySegment x = MemorySegment.NULL;
     private MemorySegment y = MemorySegment.NULL;
