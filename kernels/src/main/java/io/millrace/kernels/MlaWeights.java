@@ -30,9 +30,8 @@ public record MlaWeights(
         List<PackedMatrix> valueUp,
         PackedMatrix output) {
 
-    /// @throws IllegalArgumentException if a head's matrix has another size than the shape says, or the heads of a list
-    /// were
-    ///     packed differently
+    /// @throws IllegalArgumentException if a head's matrix has another size than the shape says, or the heads of a
+    ///     list were packed differently
     public MlaWeights {
         OperatorArguments.heads("keyUp", keyUp, shape, shape.nopeDim(), shape.kvLoraRank());
         OperatorArguments.heads("keyAbsorb", keyAbsorb, shape, shape.kvLoraRank(), shape.nopeDim());

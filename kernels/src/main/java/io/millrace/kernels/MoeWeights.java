@@ -17,9 +17,8 @@ public record MoeWeights(
         List<GatedMlpWeights> experts,
         GatedMlpWeights shared) {
 
-    /// @throws IllegalArgumentException if the number of experts or a size of theirs does not fit, or they were packed
-    /// by
-    ///     another provider than the gate
+    /// @throws IllegalArgumentException if the number of experts or a size of theirs does not fit, or they were
+    ///     packed by another provider than the gate
     public MoeWeights {
         OperatorArguments.experts(gating, gate, experts);
     }

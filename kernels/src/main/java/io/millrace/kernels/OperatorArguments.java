@@ -68,9 +68,8 @@ public final class OperatorArguments {
         floats("y", y, (long) rows * hiddenSize);
     }
 
-    /// Checks the routed experts against their gate. Once, when their weights are made: a step would look at hundreds
-    /// of
-    /// matrices that the caches have long forgotten.
+    /// Checks the routed experts against their gate. Once, when their weights are made: a step would look at
+    /// hundreds of matrices that the caches have long forgotten.
     static void experts(ExpertGating gating, PackedMatrix gate, List<GatedMlpWeights> experts) {
         if (experts.size() != gating.experts()) {
             throw new IllegalArgumentException("experts: " + experts.size() + " (expected: " + gating.experts() + ")");

@@ -176,10 +176,7 @@ public final class ChatTemplate {
     }
 
     private static String read(Path file) {
-        if (RegularFile.isOther(file)) {
-            throw new MillraceException(
-                    ErrorCode.INVALID_CHECKPOINT, file + ": not a regular file (expected: a readable file)");
-        }
+        RegularFile.requireIfThere(file);
         try {
             long sizeBytes = Files.size(file);
             if (sizeBytes > MAX_FILE_BYTES) {

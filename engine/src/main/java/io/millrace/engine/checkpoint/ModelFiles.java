@@ -44,9 +44,7 @@ final class ModelFiles {
             throw InvalidCheckpoint.of(
                     file, Files.isSymbolicLink(file) ? "links to " + target(file) : "no such file", "a readable file");
         }
-        if (RegularFile.isOther(file)) {
-            throw InvalidCheckpoint.of(file, "not a regular file", "a readable file");
-        }
+        RegularFile.requireIfThere(file);
         return file;
     }
 

@@ -1,5 +1,7 @@
 package io.millrace.engine.file;
 
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
 import java.io.IOException;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
@@ -18,6 +20,16 @@ public final class RegularFile {
     /// Whether there is something else of that name: a folder, a pipe, a device.
     public static boolean isOther(Path file) {
         return Files.exists(file) && !Files.isRegularFile(file);
+    }
+
+    /// Checks a file of a model that need not be there.
+    ///
+    /// @throws MillraceException `INVALID_CHECKPOINT` naming it if there is something else of that name
+    public static void requireIfThere(Path file) {
+        if (isOther(file)) {
+            throw new MillraceException(
+                    ErrorCode.INVALID_CHECKPOINT, file + ": " + OTHER + " (expected: a readable file)");
+        }
     }
 
     /// Opens a file, or what a symbolic link leads to.

@@ -68,11 +68,7 @@ public final class ModelQuantizer {
         }
         requireFloats(ModelConfig.read(source));
         for (String name : COPIED) {
-            if (RegularFile.isOther(source.resolve(name))) {
-                throw new MillraceException(
-                        ErrorCode.INVALID_CHECKPOINT,
-                        source.resolve(name) + ": not a regular file (expected: a readable file)");
-            }
+            RegularFile.requireIfThere(source.resolve(name));
         }
     }
 

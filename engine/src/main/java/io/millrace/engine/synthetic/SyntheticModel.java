@@ -76,11 +76,7 @@ public record SyntheticModel(Path config, WeightProfile profile, Path tokenizer,
 
     private void requireTokenizer(ModelConfig shape) {
         for (String name : COPIED) {
-            if (RegularFile.isOther(tokenizer.resolve(name))) {
-                throw new MillraceException(
-                        ErrorCode.INVALID_CHECKPOINT,
-                        tokenizer.resolve(name) + ": not a regular file (expected: a readable file)");
-            }
+            RegularFile.requireIfThere(tokenizer.resolve(name));
         }
         try (Tokenizer read = Tokenizer.load(tokenizer)) {
             if (read.vocabSize() > shape.vocabSize()) {

@@ -15,11 +15,9 @@ import org.jspecify.annotations.Nullable;
 /// spins only so long for the last chunks, then yields and parks: with more busy threads than cores, whoever holds a
 /// chunk must get to run.
 ///
-/// Each thread has a share of the chunks of a run, neighbours in order, and takes them one after the other: whoever
-/// reads
-/// memory goes on where it was. A thread that is done takes the last chunks of other shares. Who takes which chunk is
-/// left
-/// to chance; nothing may depend on it.
+/// Each thread has a share of the chunks of a run, neighbours in order, and takes them one after the other:
+/// whoever reads memory goes on where it was. A thread that is done takes the last chunks of other shares. Who
+/// takes which chunk is left to chance; nothing may depend on it.
 ///
 /// The state of a share is one word, `run number | end | next chunk`: claiming a chunk is one compare-and-set that
 /// fails if the run has changed, so a worker that wakes late can neither take a chunk twice nor mix up two runs.
