@@ -75,7 +75,7 @@ class DamagedWeightsTest {
             for (int round = 0; round < 3; round++) {
                 model.breakLogits(true);
                 for (int prompt = 0; prompt < 7; prompt++) {
-                    assertBroken(run(loop, prompt));
+                    assertBroken(run(loop, 10 * round + prompt));
                 }
                 model.breakLogits(false);
                 assertThat(run(loop, 5).finish().generatedTokens()).isEqualTo(4);
