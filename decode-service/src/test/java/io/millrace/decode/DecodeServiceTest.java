@@ -1,6 +1,7 @@
 package io.millrace.decode;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
@@ -328,6 +329,25 @@ class DecodeServiceTest {
             Reply rest = Reply.read(events);
             assertThat(rest.firstPosition() + rest.ids().size()).isEqualTo(200);
             assertThat(stopped.get()).isZero();
+        }
+    }
+
+    @Test
+    void aStreamThatOutlastsTheGracePeriodHearsWhyItEnds() throws Exception {
+        ConfigurableApplicationContext another = suite.another("--spring.grpc.server.shutdown.grace-period=500ms");
+        try (var stopper = Executors.newVirtualThreadPerTaskExecutor()) {
+            Iterator<GenerateEvent> events = suite.decode(another)
+                    .generate(DecodeRequest.newBuilder()
+                            .setRequest(request("o2", 1900))
+                            .build());
+            assertThat(events.next().getTokens().getFirstPosition()).isZero();
+            Future<Integer> stopped = stopper.submit(() -> SpringApplication.exit(another));
+            assertThatThrownBy(() -> Reply.read(events)).isInstanceOfSatisfying(StatusRuntimeException.class, e -> {
+                MillraceException error = GrpcErrors.fromThrowable(e, Leg.DECODE);
+                assertThat(error.code()).isEqualTo(ErrorCode.SHUTTING_DOWN);
+                assertThat(error).hasMessage("this instance is shutting down");
+            });
+            assertThat(stopped.get(20, TimeUnit.SECONDS)).isZero();
         }
     }
 

@@ -67,10 +67,10 @@ final class Suite implements AutoCloseable {
     }
 
     /// One more decode service, without a cache; the caller stops it.
-    ConfigurableApplicationContext another() {
-        return start(
-                DecodeApplication.builder(),
-                "--millrace.model.path=" + System.getProperty("millrace.root") + "/models/mini");
+    ConfigurableApplicationContext another(String... arguments) {
+        List<String> all = new ArrayList<>(List.of(arguments));
+        all.add("--millrace.model.path=" + System.getProperty("millrace.root") + "/models/mini");
+        return start(DecodeApplication.builder(), all.toArray(String[]::new));
     }
 
     /// One more whose engine may fail; the caller stops it.

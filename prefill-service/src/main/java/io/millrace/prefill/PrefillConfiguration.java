@@ -11,6 +11,7 @@ import io.millrace.rpc.generate.CacheChannel;
 import io.millrace.rpc.generate.EngineMeters;
 import io.millrace.rpc.generate.ServedInstance;
 import io.millrace.rpc.generate.SharedCache;
+import io.millrace.startup.GracePeriod;
 import io.millrace.startup.ProcessEnd;
 import io.millrace.startup.ServiceFailure;
 import java.util.HexFormat;
@@ -21,6 +22,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.event.ApplicationReadyEvent;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
+import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -66,6 +68,12 @@ class PrefillConfiguration {
         EngineMeters.kernels(model.kernels().description(), model.kernelChecks(), meters);
         loop.died().thenAccept(failure::end);
         return loop;
+    }
+
+    /// The grace period is that of the gRPC server.
+    @Bean(destroyMethod = "close")
+    GracePeriod gracePeriod(ConfigurableApplicationContext application, GrpcServerProperties grpc, EngineLoop loop) {
+        return new GracePeriod(application, grpc.getShutdown().getGracePeriod(), loop::stop);
     }
 
     @Bean

@@ -202,7 +202,7 @@ public final class EngineLoop implements AutoCloseable {
     /// @throws MillraceException `CONTEXT_LENGTH_EXCEEDED` or `KV_POOL_EXCEEDED` if there can never be
     ///     room for the given tokens and one more; `QUEUE_FULL` with the time to wait before a retry if
     ///     every place is taken or the wait grew too long; `CANCELLED` if the thread was interrupted;
-    ///     `SHUTTING_DOWN` if the loop was closed; `ENGINE_FAILED` with the reason if it died
+    ///     `SHUTTING_DOWN` if the loop was stopped; `ENGINE_FAILED` with the reason if it died
     public Reservation reserve(SequenceRequest request) {
         checkFits(request);
         if (state != State.RUNNING) {
@@ -338,14 +338,20 @@ public final class EngineLoop implements AutoCloseable {
         places.release();
     }
 
-    /// Ends all sequences with `SHUTTING_DOWN`, stops the thread and releases the pool. Idempotent.
-    @Override
-    public synchronized void close() {
-        Thread running = thread;
+    /// Ends all sequences with `SHUTTING_DOWN` and takes no more; does not wait for it, and the pool stays
+    /// until the loop is closed. Idempotent.
+    public synchronized void stop() {
         if (state == State.RUNNING) {
             state = State.STOPPING;
             wake();
         }
+    }
+
+    /// Stops, waits for the thread and releases the pool. Idempotent.
+    @Override
+    public synchronized void close() {
+        stop();
+        Thread running = thread;
         if (running == null) {
             state = State.STOPPED;
         } else {

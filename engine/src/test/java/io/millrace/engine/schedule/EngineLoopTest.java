@@ -427,6 +427,24 @@ class EngineLoopTest {
     }
 
     @Test
+    void stopEndsAllSequencesAndLeavesThePool() throws InterruptedException {
+        var model = new FakeSteps(PAGES);
+        EngineLoop loop = loop(model, 2, 2, 16, 60_000);
+        Recorder running = run(loop, Requests.of(prompt(30), 300));
+        running.awaitFirstTokens();
+        loop.stop();
+        loop.stop();
+        assertThatThrownBy(running::finish)
+                .cause()
+                .isInstanceOfSatisfying(
+                        MillraceException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.SHUTTING_DOWN));
+        assertThat(loop.isRunning()).isFalse();
+        assertThat(model.isClosed()).isFalse();
+        stop(loop);
+        assertThat(model.isClosed()).isTrue();
+    }
+
+    @Test
     void writesAreRefusedOnceTheSequenceRuns() {
         try (EngineLoop loop = loop(new FakeSteps(PAGES))) {
             Reservation reservation = loop.reserve(Requests.of(prompt(30), 1));
