@@ -1,5 +1,6 @@
 package io.millrace.gateway.route;
 
+import io.millrace.engine.error.ErrorCode;
 import io.millrace.gateway.error.ErrorAnswer;
 import java.nio.charset.StandardCharsets;
 import org.springframework.http.HttpHeaders;
@@ -29,6 +30,10 @@ final class Answers {
         ServerResponse.BodyBuilder answer = ServerResponse.status(error.status());
         if (error.retryAfterSeconds() > 0) {
             answer.header(HttpHeaders.RETRY_AFTER, Long.toString(error.retryAfterSeconds()));
+        }
+        if (error.code().equals(ErrorCode.SHUTTING_DOWN.wireName())) {
+            // The next request is to find another instance, not this one once more.
+            answer.header(HttpHeaders.CONNECTION, "close");
         }
         return write(answer, error.json());
     }

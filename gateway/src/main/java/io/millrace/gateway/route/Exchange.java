@@ -1,5 +1,7 @@
 package io.millrace.gateway.route;
 
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
 import io.millrace.gateway.generation.Generation;
 import jakarta.servlet.ServletRequest;
 import java.util.List;
@@ -17,6 +19,7 @@ final class Exchange {
     private final String internalId = UUID.randomUUID().toString().replace("-", "");
     private final long startNanos = System.nanoTime();
     private @Nullable Generation generation;
+    private @Nullable MillraceException stopped;
     private List<String> ignoredFields = List.of();
     private String outcome = "";
 
@@ -66,12 +69,30 @@ final class Exchange {
         return ignoredFields;
     }
 
-    void running(Generation started) {
+    synchronized void running(Generation started) {
         generation = started;
+        if (stopped != null) {
+            started.close();
+        }
     }
 
-    boolean hasGeneration() {
+    synchronized boolean hasGeneration() {
         return generation != null;
+    }
+
+    /// Ends it from outside: whoever works on it is to answer with this error. The first one counts.
+    synchronized void stop(ErrorCode code, String message) {
+        if (stopped == null) {
+            stopped = new MillraceException(code, message);
+            end();
+        }
+    }
+
+    /// @throws MillraceException  the error it was stopped with
+    synchronized void requireOngoing() {
+        if (stopped != null) {
+            throw stopped;
+        }
     }
 
     /// One clause for the log: counts and names, never text of a prompt or an answer.
@@ -84,7 +105,7 @@ final class Exchange {
     }
 
     /// Ends whatever still runs.
-    void end() {
+    synchronized void end() {
         if (generation != null) {
             generation.close();
         }

@@ -16,6 +16,12 @@ final class ExchangeFilter implements Filter {
     static final String REQUEST_ID = "X-Request-Id";
     private static final Logger log = LoggerFactory.getLogger(ExchangeFilter.class);
 
+    private final OpenExchanges open;
+
+    ExchangeFilter(OpenExchanges open) {
+        this.open = open;
+    }
+
     @Override
     public void doFilter(ServletRequest request, ServletResponse response, FilterChain chain)
             throws IOException, ServletException {
@@ -23,10 +29,12 @@ final class ExchangeFilter implements Filter {
         HttpServletResponse answer = (HttpServletResponse) response;
         Exchange exchange = Exchange.begin(http, http.getHeader(REQUEST_ID));
         answer.setHeader(REQUEST_ID, exchange.clientId());
+        open.enter(exchange);
         try {
             chain.doFilter(request, response);
         } finally {
             exchange.end();
+            open.leave(exchange);
             if (exchange.hasGeneration() || answer.getStatus() >= 500) {
                 log.info(
                         "request {} ({}): {} after {} ms{}",

@@ -86,7 +86,14 @@ public final class GatewayRoutes {
         for (HandlerFilterFunction<ServerResponse, ServerResponse> filter : filters.reversed()) {
             filtered = filtered.filter(filter);
         }
-        return filtered.filter(new ErrorTranslation());
+        return filtered.filter(GatewayRoutes::requireOngoing).filter(new ErrorTranslation());
+    }
+
+    /// What came when the gateway was about to end is refused, whatever it asks for.
+    private static ServerResponse requireOngoing(ServerRequest request, HandlerFunction<ServerResponse> next)
+            throws Exception {
+        Exchange.of(request).requireOngoing();
+        return next.handle(request);
     }
 
     private ServerResponse refuse(ServerRequest request) {

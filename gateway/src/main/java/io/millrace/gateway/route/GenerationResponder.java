@@ -36,9 +36,12 @@ final class GenerationResponder {
     ServerResponse respond(ServerRequest request, GenerationJob job) {
         ClientConnection client = ClientConnection.current();
         Exchange exchange = Exchange.of(request);
-        Generation generation = service.start(job.tasks(), () -> !client.isOpen());
+        Generation generation = service.start(job.tasks(), () -> {
+            exchange.requireOngoing();
+            return !client.isOpen();
+        });
         exchange.running(generation);
-        ReplyProgress progress = new ReplyProgress(generation, client, job);
+        ReplyProgress progress = new ReplyProgress(exchange, generation, client, job);
         ReplyEvent first = progress.next();
         if (first instanceof ReplyEvent.Failed failed) {
             throw failed.error();

@@ -21,6 +21,7 @@ final class ReplyProgress {
     private static final long CHECK_MILLIS = 250;
     private static final Duration FOREVER = Duration.ofDays(1);
 
+    private final Exchange exchange;
     private final Generation generation;
     private final ClientConnection client;
     private final GenerationJob job;
@@ -34,7 +35,8 @@ final class ReplyProgress {
         void run() throws IOException;
     }
 
-    ReplyProgress(Generation generation, ClientConnection client, GenerationJob job) {
+    ReplyProgress(Exchange exchange, Generation generation, ClientConnection client, GenerationJob job) {
+        this.exchange = exchange;
         this.generation = generation;
         this.client = client;
         this.job = job;
@@ -66,7 +68,8 @@ final class ReplyProgress {
     /// Waits for the next event.
     ///
     /// @param idle  run whenever none came for `idleInterval`
-    /// @throws MillraceException  `cancelled` when the client hung up
+    /// @throws MillraceException  `cancelled` when the client hung up; the error the exchange was stopped with
+    ///                            when no more events are there
     ReplyEvent next(Duration idleInterval, Idle idle) throws IOException {
         long idleSince = System.nanoTime();
         while (true) {
@@ -76,6 +79,7 @@ final class ReplyProgress {
                 note(event);
                 return event;
             }
+            exchange.requireOngoing();
             if (System.nanoTime() - idleSince >= idleInterval.toNanos()) {
                 idle.run();
                 idleSince = System.nanoTime();

@@ -6,6 +6,7 @@ import io.millrace.gateway.generation.GenerationService;
 import io.millrace.gateway.router.Router;
 import io.millrace.gateway.served.ServedModel;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.context.LifecycleProperties;
 import org.springframework.boot.web.servlet.FilterRegistrationBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -39,8 +40,19 @@ class RouteConfiguration {
     }
 
     @Bean
-    FilterRegistrationBean<ExchangeFilter> exchangeFilter() {
-        FilterRegistrationBean<ExchangeFilter> registration = new FilterRegistrationBean<>(new ExchangeFilter());
+    OpenExchanges openExchanges() {
+        return new OpenExchanges();
+    }
+
+    /// The grace period is Spring's.
+    @Bean
+    GracefulEnd gracefulEnd(OpenExchanges open, LifecycleProperties lifecycle) {
+        return new GracefulEnd(open, lifecycle.getTimeoutPerShutdownPhase());
+    }
+
+    @Bean
+    FilterRegistrationBean<ExchangeFilter> exchangeFilter(OpenExchanges open) {
+        FilterRegistrationBean<ExchangeFilter> registration = new FilterRegistrationBean<>(new ExchangeFilter(open));
         registration.setOrder(Ordered.HIGHEST_PRECEDENCE);
         return registration;
     }

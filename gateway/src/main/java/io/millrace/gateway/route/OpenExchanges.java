@@ -1,0 +1,61 @@
+package io.millrace.gateway.route;
+
+import io.millrace.engine.error.ErrorCode;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/// The exchanges under way. Once it is closed, those that come are stopped as they enter.
+final class OpenExchanges {
+    private static final String CLOSED = "The gateway is shutting down and takes no more requests; try again.";
+
+    private final Set<Exchange> open = new HashSet<>();
+    private boolean closed;
+
+    synchronized void enter(Exchange exchange) {
+        open.add(exchange);
+        if (closed) {
+            exchange.stop(ErrorCode.SHUTTING_DOWN, CLOSED);
+        }
+    }
+
+    synchronized void leave(Exchange exchange) {
+        open.remove(exchange);
+        notifyAll();
+    }
+
+    /// @return how many are under way
+    synchronized int close() {
+        closed = true;
+        return open.size();
+    }
+
+    /// Stops all of them.
+    ///
+    /// @param why  one sentence for those who asked
+    /// @return how many there were
+    int stop(String why) {
+        List<Exchange> left;
+        synchronized (this) {
+            left = List.copyOf(open);
+        }
+        left.forEach(exchange -> exchange.stop(ErrorCode.SHUTTING_DOWN, why));
+        return left.size();
+    }
+
+    /// Waits until none is under way.
+    ///
+    /// @return whether that came about in time
+    synchronized boolean awaitNone(long millis) throws InterruptedException {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+        while (!open.isEmpty()) {
+            long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+            if (left <= 0) {
+                return false;
+            }
+            wait(left);
+        }
+        return true;
+    }
+}
