@@ -56,6 +56,7 @@ class MillraceCommandTest {
     void aValueNobodyCanWorkWithIsOneSentenceAndExitCodeTwo() {
         assertRefused("millrace: port: 99999 (expected: 0..65535)", "up", "--port", "99999");
         assertRefused("millrace: port: -1 (expected: 0..65535)", "up", "--port", "-1");
+        assertRefused("millrace: --shutdown-grace: 0 (expected: 1..3600)", "up", "--shutdown-grace", "0");
         for (String command : List.of("up", "demo", "chat", "generate", "doctor", "verify", "render", "tokenize")) {
             CommandRun outcome = CommandRun.of("Hi", command, "--model=");
             assertThat(outcome.errors().lines())

@@ -9,13 +9,19 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -52,6 +58,51 @@ class UpCommandIT {
         } finally {
             process.destroyForcibly();
         }
+    }
+
+    @Test
+    @Timeout(value = 90, unit = TimeUnit.SECONDS)
+    void anAnswerThatOutlastsTheGracePeriodEndsWithAnError() throws Exception {
+        Path errors = folder.resolve("errors");
+        Process process = start(errors, "up", "--port", "0", "--provider", "scalar", "--shutdown-grace", "1");
+        try (BufferedReader out =
+                        new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+                HttpClient http = HttpClient.newHttpClient()) {
+            String ready = out.readLine();
+            assertThat(ready).as(Files.readString(errors)).startsWith("ready http://127.0.0.1:");
+            URI url = URI.create(ready.substring("ready ".length()) + "/v1/completions");
+            String body = "{\"prompt\":\"1\",\"max_tokens\":30000,\"ignore_eos\":true,\"stream\":";
+            CompletableFuture<HttpResponse<String>> whole =
+                    http.sendAsync(post(url, body + "false}"), HttpResponse.BodyHandlers.ofString());
+            HttpResponse<Stream<String>> streaming =
+                    http.send(post(url, body + "true}"), HttpResponse.BodyHandlers.ofLines());
+            // The first token is there.
+            Iterator<String> lines = streaming.body().iterator();
+            assertThat(lines.next()).startsWith("data: ");
+
+            process.toHandle().destroy();
+
+            List<String> data = new ArrayList<>();
+            lines.forEachRemaining(data::add);
+            data.removeIf(String::isEmpty);
+            assertThat(data.getLast()).isEqualTo("data: [DONE]");
+            assertThat(data.get(data.size() - 2))
+                    .startsWith("data: {\"error\":")
+                    .contains("\"shutting_down\"");
+            assertThat(whole.get(20, TimeUnit.SECONDS).statusCode()).isEqualTo(503);
+            assertThat(whole.join().body()).contains("\"shutting_down\"");
+            assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
+            assertThat(process.exitValue()).isEqualTo(SIGTERM_EXIT);
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    private static HttpRequest post(URI url, String body) {
+        return HttpRequest.newBuilder(url)
+                .header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString(body))
+                .build();
     }
 
     /// The mapped file loses its pages while it is read: nothing a suite can go on from.

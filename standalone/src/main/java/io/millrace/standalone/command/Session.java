@@ -4,6 +4,7 @@ import io.millrace.standalone.client.MillraceClient;
 import io.millrace.standalone.suite.Suite;
 import java.io.IOException;
 import java.net.URI;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -13,6 +14,9 @@ import picocli.CommandLine.Spec;
 
 /// Where a command's questions go: a running suite by its address, else one of its own in this process.
 public final class Session {
+    /// A suite of its own answers nobody else.
+    private static final Duration GRACE = Duration.ofSeconds(1);
+
     @Spec(Spec.Target.MIXEE)
     private CommandSpec spec = CommandSpec.create();
 
@@ -53,7 +57,7 @@ public final class Session {
                 return use.with(client);
             }
         }
-        try (Suite suite = SuiteLauncher.launch(options.settings(), options.verbose())) {
+        try (Suite suite = SuiteLauncher.launch(options.settings().closingWithin(GRACE), options.verbose())) {
             return ask(suite, use);
         }
     }

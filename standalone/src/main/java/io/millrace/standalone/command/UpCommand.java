@@ -3,6 +3,7 @@ package io.millrace.standalone.command;
 import io.millrace.standalone.suite.Suite;
 import io.millrace.standalone.suite.SuiteSettings;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -23,6 +24,8 @@ import picocli.CommandLine.Option;
             "143:ended by SIGTERM"
         })
 public final class UpCommand implements Callable<Integer> {
+    private static final int MAX_GRACE_SECONDS = 3600;
+
     private final Console console;
 
     @Mixin
@@ -42,13 +45,26 @@ public final class UpCommand implements Callable<Integer> {
             description = "Address to listen on; 0.0.0.0 for all (default: ${DEFAULT-VALUE}).")
     private String host = SuiteSettings.LOOPBACK;
 
+    @Option(
+            names = "--shutdown-grace",
+            paramLabel = "SECONDS",
+            defaultValue = "5",
+            description = "How long requests under way may go on after Ctrl-C or SIGTERM; what is not complete then"
+                    + " gets an error (default: ${DEFAULT-VALUE}).")
+    private int shutdownGraceSeconds;
+
     public UpCommand(Console console) {
         this.console = console;
     }
 
     @Override
     public Integer call() throws IOException {
-        SuiteSettings settings = options.settings().at(host, port);
+        if (shutdownGraceSeconds < 1 || shutdownGraceSeconds > MAX_GRACE_SECONDS) {
+            throw new IllegalArgumentException(
+                    "--shutdown-grace: " + shutdownGraceSeconds + " (expected: 1.." + MAX_GRACE_SECONDS + ")");
+        }
+        SuiteSettings settings =
+                options.settings().at(host, port).closingWithin(Duration.ofSeconds(shutdownGraceSeconds));
         console.note(SuiteLauncher.STARTING);
         try (Suite suite = SuiteLauncher.launch(settings, options.verbose())) {
             console.out().println("ready " + suite.url());

@@ -1,5 +1,6 @@
 package io.millrace.standalone.suite;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +29,6 @@ final class ServiceStart {
         set("spring.main.register-shutdown-hook", "false");
         set("spring.main.lazy-initialization", "true");
         set("spring.main.log-startup-info", "false");
-        set("spring.lifecycle.timeout-per-shutdown-phase", "5s");
         set("spring.cloud.discovery.enabled", "false");
         set("spring.cloud.refresh.enabled", "false");
         set("spring.cloud.compatibility-verifier.enabled", "false");
@@ -44,6 +44,8 @@ final class ServiceStart {
     /// A service that answers gRPC alone.
     ServiceStart rpcOnly() {
         builder.web(WebApplicationType.NONE);
+        // The gateway is closed before: nothing is under way any more.
+        set("spring.lifecycle.timeout-per-shutdown-phase", "5s");
         set("spring.grpc.server.address", SuiteSettings.LOOPBACK);
         set("spring.grpc.server.port", FREE_PORT);
         set("spring.grpc.server.shutdown.grace-period", "5s");
@@ -52,7 +54,10 @@ final class ServiceStart {
     }
 
     /// A service that answers REST alone.
-    ServiceStart restOnly(String host, int port) {
+    ///
+    /// @param grace  how long requests under way may go on once it is closed
+    ServiceStart restOnly(String host, int port, Duration grace) {
+        set("spring.lifecycle.timeout-per-shutdown-phase", grace.toMillis() + "ms");
         set("server.address", host);
         set("server.port", Integer.toString(port));
         set("management.server.port", "-1");

@@ -165,7 +165,7 @@ public final class Suite implements AutoCloseable {
             keep(
                     SuiteService.GATEWAY,
                     new ServiceStart(GatewayApplication.builder(), "io/millrace/gateway")
-                            .restOnly(settings.host(), settings.port())
+                            .restOnly(settings.host(), settings.port(), settings.grace())
                             .set("millrace.gateway.prefill-targets", prefill)
                             .set("millrace.gateway.decode-targets", decode)
                             .set("millrace.gateway.kv-cache-targets", cache)
@@ -261,8 +261,9 @@ public final class Suite implements AutoCloseable {
         }
     }
 
-    /// Ends the services in reverse order: the gateway first, so that nobody asks those behind it any
-    /// more. While the suite starts this only leaves word; the start then undoes itself. Idempotent.
+    /// Ends the services in reverse order: the gateway first, which gives requests under way their grace
+    /// period, so that nobody asks those behind it any more. While the suite starts this only leaves word; the
+    /// start then undoes itself. Idempotent.
     @Override
     public void close() {
         synchronized (this) {

@@ -3,6 +3,7 @@ package io.millrace.standalone.suite;
 import io.millrace.engine.settings.EngineSettings;
 import io.millrace.engine.settings.KernelSettings;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /// What a suite is told.
@@ -12,12 +13,14 @@ import org.jspecify.annotations.Nullable;
 /// @param host             address the REST surface listens on
 /// @param port             its port; 0 for any free one
 /// @param engine           of prefill and decode, which share the loaded model
+/// @param grace            how long requests under way may go on once the suite is closed
 public record SuiteSettings(
-        Path model, @Nullable String servedModelName, String host, int port, EngineSettings engine) {
+        Path model, @Nullable String servedModelName, String host, int port, EngineSettings engine, Duration grace) {
     /// Nobody from outside reaches it.
     public static final String LOOPBACK = "127.0.0.1";
 
     private static final int MAX_PORT = 65_535;
+    private static final Duration GRACE = Duration.ofSeconds(5);
 
     public SuiteSettings {
         if (port < 0 || port > MAX_PORT) {
@@ -27,19 +30,24 @@ public record SuiteSettings(
 
     /// Any free port of the loopback address.
     public static SuiteSettings of(Path model) {
-        return new SuiteSettings(model, null, LOOPBACK, 0, EngineSettings.defaults());
+        return new SuiteSettings(model, null, LOOPBACK, 0, EngineSettings.defaults(), GRACE);
     }
 
     public SuiteSettings at(String newHost, int newPort) {
-        return new SuiteSettings(model, servedModelName, newHost, newPort, engine);
+        return new SuiteSettings(model, servedModelName, newHost, newPort, engine, grace);
     }
 
     public SuiteSettings named(@Nullable String name) {
-        return new SuiteSettings(model, name, host, port, engine);
+        return new SuiteSettings(model, name, host, port, engine, grace);
     }
 
     public SuiteSettings with(EngineSettings changed) {
-        return new SuiteSettings(model, servedModelName, host, port, changed);
+        return new SuiteSettings(model, servedModelName, host, port, changed, grace);
+    }
+
+    /// @param newGrace  how long requests under way may go on once the suite is closed
+    public SuiteSettings closingWithin(Duration newGrace) {
+        return new SuiteSettings(model, servedModelName, host, port, engine, newGrace);
     }
 
     /// @param provider  name of the kernel provider, or `auto`
