@@ -9,6 +9,7 @@ import io.millrace.it.process.ServiceProcess;
 import io.millrace.it.rest.Answer;
 import io.millrace.it.rest.Question;
 import io.millrace.it.rest.StreamErrorException;
+import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
@@ -172,5 +173,33 @@ class ProcessDeathIT {
                     .as("round %d, killed %s, %s, seed %d", round, victim, question, seed)
                     .isEqualTo(undisturbed.choices());
         }
+    }
+
+    @Test
+    @Order(5)
+    void servicesToldToEndLeaveNoRequestWithoutAWord() {
+        Question endless = Question.completion("endless", "1", "\"ignore_eos\":true", "\"max_tokens\":8000");
+        List<ServiceProcess> all =
+                List.of(processes.gateway(), processes.decode(), processes.prefill(), processes.kvCache());
+        CompletableFuture<HttpResponse<String>> whole =
+                CompletableFuture.supplyAsync(() -> processes.rest().post(endless.path(), endless.body()));
+        Awaitility.await("one runs")
+                .atMost(Duration.ofSeconds(20))
+                .until(() -> processes.decode().metrics().sum("vllm:num_requests_running") > 0);
+        var seen = new AtomicInteger();
+
+        StreamErrorException error = catchThrowableOfType(
+                StreamErrorException.class,
+                () -> processes.rest().stream(endless, chunk -> {
+                    if (seen.incrementAndGet() == 5) {
+                        all.forEach(ServiceProcess::terminate);
+                    }
+                }));
+
+        assertThat(error.code()).isEqualTo("shutting_down");
+        assertThat(whole.join().statusCode()).isEqualTo(503);
+        assertThat(whole.join().body()).contains("\"shutting_down\"");
+        assertThat(whole.join().headers().firstValue("Retry-After")).isPresent();
+        all.forEach(ServiceProcess::awaitEnd);
     }
 }

@@ -51,6 +51,7 @@ public final class SeparateSuite implements AutoCloseable {
                         "server.port=" + restPort,
                         "management.server.port=" + managementPort,
                         "millrace.gateway.describe-interval=200ms",
+                        "spring.lifecycle.timeout-per-shutdown-phase=1s",
                         "millrace.gateway.prefill-targets=" + LOOPBACK + ":" + prefillPort,
                         "millrace.gateway.decode-targets=" + LOOPBACK + ":" + decodePort + "," + LOOPBACK + ":"
                                 + sparePort,

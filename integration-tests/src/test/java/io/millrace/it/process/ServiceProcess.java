@@ -126,6 +126,22 @@ public final class ServiceProcess implements AutoCloseable {
         }
     }
 
+    /// Tells it to end, as `kill` does; does not wait until it has.
+    public void terminate() {
+        Process running = process;
+        if (running != null) {
+            running.destroy();
+        }
+    }
+
+    /// Waits until it has ended.
+    public void awaitEnd() {
+        Process running = process;
+        if (running != null) {
+            awaitEnd(running);
+        }
+    }
+
     /// Ends it without a word, as `kill -9` does.
     public void kill() {
         Process running = process;
