@@ -1,7 +1,6 @@
 package io.millrace.engine.checkpoint;
 
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -18,7 +17,7 @@ final class TensorFiles implements AutoCloseable {
     private static final int MAX_SHARDS = 4096;
 
     private final Map<String, SafetensorsFile> files = new LinkedHashMap<>();
-    private final Map<String, SafetensorsFile> fileOf = new HashMap<>();
+    private final Map<String, SafetensorsFile> fileOf = new LinkedHashMap<>();
 
     private TensorFiles() {}
 
@@ -92,7 +91,7 @@ final class TensorFiles implements AutoCloseable {
     private void addShards(ModelFiles model) {
         JsonFile json = JsonFile.read(model.file(INDEX));
         JsonKeys map = new JsonKeys(json.file(), "", json.root()).child("weight_map");
-        Map<String, String> shardOf = new HashMap<>();
+        Map<String, String> shardOf = new LinkedHashMap<>();
         for (Map.Entry<String, JsonNode> entry : map.object().properties()) {
             String tensor = InvalidCheckpoint.quote(entry.getKey());
             if (!entry.getValue().isString()) {

@@ -1,9 +1,9 @@
 package io.millrace.engine.jinja;
 
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -193,7 +193,7 @@ final class Renderer {
             throw JinjaException.runtime(
                     "macro '" + name + "' takes not more than " + parameters.size() + " argument(s)");
         }
-        Set<String> left = new HashSet<>(arguments.named().keySet());
+        Set<String> left = new LinkedHashSet<>(arguments.named().keySet());
         if (definition.takesCaller()) {
             left.remove("caller");
             scope.set(

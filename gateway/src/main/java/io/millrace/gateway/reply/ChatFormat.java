@@ -84,7 +84,7 @@ public final class ChatFormat implements ReplyFormat {
                 case ToolCallStart(int index, String id, String name) ->
                     fields.put("tool_calls", List.of(call(index, id, name, "")));
                 case ToolCallArguments(int index, String text) ->
-                    fields.put("tool_calls", List.of(Map.of("index", index, "function", Map.of("arguments", text))));
+                    fields.put("tool_calls", List.of(moreArguments(index, text)));
                 case ToolCallEnd _ -> {}
             }
             if (!fields.isEmpty()) {
@@ -97,12 +97,22 @@ public final class ChatFormat implements ReplyFormat {
         return all;
     }
 
+    private static Map<String, Object> moreArguments(int index, String text) {
+        Map<String, Object> call = new LinkedHashMap<>();
+        call.put("index", index);
+        call.put("function", Map.of("arguments", text));
+        return call;
+    }
+
     private static Map<String, Object> call(int index, String id, String name, String arguments) {
         Map<String, Object> call = new LinkedHashMap<>();
         call.put("index", index);
         call.put("id", id);
         call.put("type", "function");
-        call.put("function", Map.of("name", name, "arguments", arguments));
+        Map<String, Object> function = new LinkedHashMap<>();
+        function.put("name", name);
+        function.put("arguments", arguments);
+        call.put("function", function);
         return call;
     }
 

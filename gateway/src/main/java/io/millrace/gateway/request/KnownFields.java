@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -39,7 +40,7 @@ public final class KnownFields {
     private static final List<String> COMPLETION = List.of("prompt");
 
     /// Accepted without effect and without a word, by the reason why that changes no answer.
-    private static final Map<String, List<String>> IGNORED = Map.of(
+    private static final Map<String, List<String>> IGNORED = new TreeMap<>(Map.of(
             "names the caller or asks for a record, and none is kept",
             List.of("user", "safety_identifier", "metadata", "store", "request_id", "rid"),
             "says how a hosted service is to schedule, pay or cache",
@@ -49,7 +50,7 @@ public final class KnownFields {
             "asks for what is done anyway",
             List.of("include_reasoning", "separate_reasoning", "stream_reasoning", "add_special_tokens"),
             "says how to do what is refused itself",
-            List.of("guided_decoding_backend", "guided_whitespace_pattern"));
+            List.of("guided_decoding_backend", "guided_whitespace_pattern")));
 
     /// Fields of other servers that look like one of these and are no slip of the pen.
     private static final Set<String> FOREIGN = Set.of("models", "top_a", "top_n");

@@ -18,7 +18,10 @@ import tools.jackson.databind.json.JsonMapper;
 record ModelHandler(ServedModel model, ChoicePlanner planner, Router router) {
 
     ServerResponse list(ServerRequest request) {
-        return write(Map.of("object", "list", "data", List.of(card())));
+        Map<String, @Nullable Object> list = new LinkedHashMap<>();
+        list.put("object", "list");
+        list.put("data", List.of(card()));
+        return write(list);
     }
 
     ServerResponse one(ServerRequest request) {

@@ -21,6 +21,7 @@ class TidinessTest {
     private static final Pattern UNFINISHED =
             Pattern.compile("\\b(TO" + "DO|FIX" + "ME|XX" + "X)\\b|not " + "implemented");
     private static final Pattern SLEEPS = Pattern.compile("Thread" + "\\.sleep\\(");
+    private static final Pattern MAP_OF_SEVERAL = Pattern.compile("(?<!TreeMap<>\\()Map\\.of\\([^,)]+,[^,)]+,");
     private static final Pattern CATCHES_ALL = Pattern.compile("catch \\((Exception|Throwable) ");
 
     @Test
@@ -92,6 +93,20 @@ class TidinessTest {
                         found.add(file + ":" + (i + 1) + " (expected: a comment `loop guard: …` beside it)");
                     }
                 }
+            }
+        }
+        assertThat(found).isEmpty();
+    }
+
+    /// `Map.of` orders its entries anew in each process.
+    @Test
+    void fieldsOfAnswersComeInOneOrder() throws IOException {
+        List<String> found = new ArrayList<>();
+        for (Path file : javaFiles()) {
+            String text = Files.readString(file);
+            if (file.toString().replace('\\', '/').contains("/gateway/src/main/")
+                    && MAP_OF_SEVERAL.matcher(text).find()) {
+                found.add(file.toString());
             }
         }
         assertThat(found).isEmpty();
