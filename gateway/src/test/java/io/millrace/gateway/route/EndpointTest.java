@@ -86,8 +86,11 @@ class EndpointTest {
         JsonNode reply =
                 post("/inference", "{\"prompt\":\"Hi\",\"max_tokens\":64,\"temperature\":0,\"enable_mtp\":true}");
 
-        assertThat(reply.propertyNames()).containsExactly("text", "usage", "timings");
+        assertThat(reply.propertyNames())
+                .containsExactly("text", "reasoning_content", "finish_reason", "usage", "timings");
         assertThat(reply.get("text").asString()).isEqualTo("Done.");
+        assertThat(reply.get("reasoning_content").asString()).isEqualTo("Thinking.");
+        assertThat(reply.get("finish_reason").asString()).isEqualTo("stop");
         assertThat(reply.get("timings").get("enable_mtp").asBoolean()).isTrue();
         GenerateRequest sent = suite.decodeRequests().getFirst().getRequest();
         assertThat(sent.getEnableMtp()).isTrue();
@@ -97,6 +100,34 @@ class EndpointTest {
         suite.chatReply();
         assertThat(sent.getPromptIdsList())
                 .isEqualTo(suite.decodeRequests().getFirst().getRequest().getPromptIdsList());
+    }
+
+    @Test
+    void anEmptyTextOfInferenceHasItsReason() {
+        suite.answerCutOff("Thinking and");
+
+        JsonNode whole = post("/inference", "{\"prompt\":\"Hi\"}");
+        List<JsonNode> chunks = suite.stream("/inference", "{\"prompt\":\"Hi\",\"stream\":true}");
+
+        for (JsonNode reply : List.of(whole, chunks.getLast())) {
+            assertThat(reply.get("text").asString()).isEmpty();
+            assertThat(reply.get("reasoning_content").asString()).isEqualTo("Thinking and");
+            assertThat(reply.get("finish_reason").asString()).isEqualTo("length");
+        }
+    }
+
+    @Test
+    void fieldsComeInOneOrder() {
+        assertThat(suite.get("/v1/models").body()).startsWith("{\"object\":\"list\",\"data\":[{\"id\":");
+        suite.answer("</think><tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>");
+        String tools = "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]";
+        assertThat(suite.post("/v1/chat/completions", Suite.chat(tools)).body())
+                .contains("\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"");
+        String stream = suite.post("/v1/chat/completions", Suite.chat(tools, "\"stream\":true"))
+                .body();
+        assertThat(stream)
+                .contains("\"function\":{\"name\":\"f\",\"arguments\":\"\"}")
+                .contains("\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":");
     }
 
     @Test
