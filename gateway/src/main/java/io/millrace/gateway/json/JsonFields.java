@@ -17,6 +17,9 @@ import org.jspecify.annotations.Nullable;
 /// its path, e.g.
 /// `messages[0].content`, with what it was and what it may be.
 public final class JsonFields {
+    private static final double MAX_EXACT = 0x1p53;
+    private static final int MAX_SHOWN = 32;
+
     private final Map<String, @Nullable Object> object;
     private final String path;
 
@@ -84,9 +87,12 @@ public final class JsonFields {
     ///
     /// @param path  what the error names
     public static long integer(String path, @Nullable Object value, long min, long max) {
-        if (!(value instanceof BigInteger number)) {
-            throw wrongKindAt(path, value, "an integer");
-        }
+        BigInteger number = switch (value) {
+            case BigInteger digits -> digits;
+            // Some writers know no integers: 10 becomes 10.0.
+            case Double whole when isExactInteger(whole) -> BigInteger.valueOf(whole.longValue());
+            case null, default -> throw wrongKindAt(path, value, "an integer");
+        };
         if (number.compareTo(BigInteger.valueOf(min)) < 0 || number.compareTo(BigInteger.valueOf(max)) > 0) {
             boolean tooSmall = number.compareTo(BigInteger.valueOf(min)) < 0;
             String open = tooSmall ? "at least " + min : "at most " + max;
@@ -95,6 +101,11 @@ public final class JsonFields {
                     ErrorCode.INVALID_REQUEST, path, path + ": " + shortened(number) + " (expected: " + range + ")");
         }
         return number.longValueExact();
+    }
+
+    /// Up to here a number written with fraction or exponent is the one that was meant.
+    private static boolean isExactInteger(double value) {
+        return value == Math.rint(value) && Math.abs(value) <= MAX_EXACT;
     }
 
     /// A number within bounds, both inclusive.
@@ -108,9 +119,16 @@ public final class JsonFields {
         }
         double result = number.doubleValue();
         if (!(result >= min && result <= max)) {
-            throw invalid(name, pathOf(name) + ": " + shortened(number) + " (expected: " + min + ".." + max + ")");
+            throw invalid(
+                    name,
+                    pathOf(name) + ": " + shortened(number) + " (expected: " + written(min) + ".." + written(max)
+                            + ")");
         }
         return OptionalDouble.of(result);
+    }
+
+    private static String written(double bound) {
+        return bound == Math.rint(bound) ? Long.toString((long) bound) : Double.toString(bound);
     }
 
     public Optional<JsonFields> object(String name) {
@@ -168,9 +186,21 @@ public final class JsonFields {
             case String _ -> "a string";
             case Boolean _ -> "a boolean";
             case BigInteger _ -> "an integer";
-            case Double _ -> "a fraction";
+            case Double number -> number == Math.rint(number) ? "a number with a fraction or exponent" : "a fraction";
             case List<?> _ -> "a list";
             default -> "an object";
+        };
+    }
+
+    /// A text or number itself, cut where it is long; of everything else the kind.
+    public static String shown(@Nullable Object value) {
+        return switch (value) {
+            case String text
+            when text.codePointCount(0, text.length()) > MAX_SHOWN ->
+                "\"" + text.substring(0, text.offsetByCodePoints(0, MAX_SHOWN)) + "…\"";
+            case String text -> "\"" + text + "\"";
+            case Number number -> shortened(number);
+            case null, default -> kindOf(value);
         };
     }
 

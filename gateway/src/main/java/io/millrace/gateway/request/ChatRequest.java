@@ -39,7 +39,9 @@ public record ChatRequest(
         if (!fields.has("messages")) {
             throw fields.missing("messages", "a list of messages");
         }
-        return ChatMessages.normalise(fields.value("messages"));
+        List<Map<String, @Nullable Object>> messages = ChatMessages.normalise(fields.value("messages"));
+        Turns.check(fields.objects("messages"));
+        return messages;
     }
 
     private static OptionalInt topLogprobs(JsonFields fields) {
@@ -64,7 +66,7 @@ public record ChatRequest(
                     "tool_choice",
                     "tool_choice \"required\" or a named function is not supported (expected: auto or none).");
         }
-        throw fields.invalid("tool_choice", "tool_choice: " + JsonFields.kindOf(choice) + " (expected: auto or none)");
+        throw fields.invalid("tool_choice", "tool_choice: " + JsonFields.shown(choice) + " (expected: auto or none)");
     }
 
     /// `thinking` is GLM's own parameter; `chat_template_kwargs` says the same in the template's words

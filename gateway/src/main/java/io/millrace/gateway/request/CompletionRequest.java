@@ -1,7 +1,6 @@
 package io.millrace.gateway.request;
 
 import io.millrace.gateway.json.JsonFields;
-import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -45,11 +44,14 @@ public record CompletionRequest(Optional<String> model, List<Prompt> prompts, Ge
         if (value instanceof String text) {
             return List.of(readText("prompt", text, fields));
         }
+        if (!(value instanceof List<?>)) {
+            throw fields.wrongKind("prompt", value, "a string, a list of strings or token ids");
+        }
         List<@Nullable Object> items = fields.list("prompt");
         if (items.isEmpty()) {
             throw fields.invalid("prompt", "prompt: an empty list (expected: at least one prompt)");
         }
-        if (items.getFirst() instanceof BigInteger) {
+        if (items.getFirst() instanceof Number) {
             return List.of(readIds("prompt", items, vocabularySize));
         }
         List<Prompt> prompts = new ArrayList<>();

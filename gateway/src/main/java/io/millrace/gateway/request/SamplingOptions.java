@@ -23,9 +23,13 @@ public record SamplingOptions(float temperature, int topK, float topP, float min
         double temperature = fields.number("temperature", 0, MAX_TEMPERATURE).orElse(defaults.temperature);
         // −1 is what vLLM's clients send for "no limit".
         long topK = fields.integer("top_k", -1, Integer.MAX_VALUE).orElse(defaults.topK);
-        double topP = fields.number("top_p", 0, 1).orElse(defaults.topP);
-        if (topP == 0) {
-            throw fields.invalid("top_p", fields.pathOf("top_p") + ": 0 (expected: more than 0, at most 1)");
+        double topP =
+                fields.number("top_p", -Double.MAX_VALUE, Double.MAX_VALUE).orElse(defaults.topP);
+        if (!(topP > 0 && topP <= 1)) {
+            throw fields.invalid(
+                    "top_p",
+                    fields.pathOf("top_p") + ": " + JsonFields.shown(fields.value("top_p"))
+                            + " (expected: more than 0, at most 1)");
         }
         double minP = fields.number("min_p", 0, 1).orElse(defaults.minP);
         return new SamplingOptions(

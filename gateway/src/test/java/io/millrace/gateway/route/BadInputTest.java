@@ -303,6 +303,16 @@ class BadInputTest {
                 "`\"n\":0`                  | n: 0 (expected: 1..16)",
                 "`\"n\":129`                | n: 129 (expected: 1..16)",
                 "`\"n\":2.5`                | n: a fraction (expected: an integer)",
+                "`\"max_tokens\":9007199254740994.0` | "
+                        + "max_tokens: a number with a fraction or exponent (expected: an integer)",
+                "`\"model\":1e1`            | model: a number with a fraction or exponent (expected: a string)",
+                "`\"max_tokens\":0e0`       | max_tokens: 0 (expected: at least 1)",
+                "`\"temperature\":3`        | temperature: 3 (expected: 0..2)",
+                "`\"top_p\":0`              | top_p: 0 (expected: more than 0, at most 1)",
+                "`\"top_p\":-0.5`           | top_p: -0.5 (expected: more than 0, at most 1)",
+                "`\"top_p\":1.5`            | top_p: 1.5 (expected: more than 0, at most 1)",
+                "`\"tool_choice\":\"maybe\"` | `tool_choice: \"maybe\" (expected: auto or none)`",
+                "`\"tool_choice\":3`        | tool_choice: 3 (expected: auto or none)",
                 "`\"n\":0,\"best_of\":0`    | n: 0 (expected: 1..16)",
                 "`\"n\":1,\"best_of\":0`    | best_of: 0 (expected: 1..16)",
                 "`\"stop\":5`               | stop: an integer (expected: a string or a list of up to 16 strings)",
@@ -319,6 +329,97 @@ class BadInputTest {
                         .get("message")
                         .asString())
                 .isEqualTo(message);
+    }
+
+    @Test
+    void takesWholeNumbersHoweverTheyAreWritten() {
+        for (String written : new String[] {"10.0", "1e1", "1.0E+1", "100e-1"}) {
+            suite.reset();
+            suite.chatReply("\"max_tokens\":" + written);
+            assertThat(suite.decodeRequests().getFirst().getRequest().getMaxTokens())
+                    .isEqualTo(10);
+        }
+        suite.reset();
+        assertThat(suite.post("/v1/completions", "{\"prompt\":[5.0,6]}").statusCode())
+                .isEqualTo(200);
+        assertThat(suite.decodeRequests().getFirst().getRequest().getPromptIdsList())
+                .containsExactly(5, 6);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "`{}`   | an object",
+                "`true` | a boolean",
+                "`7`    | an integer",
+            })
+    void saysWhatAPromptCanBe(String prompt, String found) {
+        HttpResponse<String> response = suite.post("/v1/completions", "{\"prompt\":" + prompt + "}");
+
+        refused(response, 400, "invalid_request", "prompt");
+        assertThat(response.body())
+                .contains("prompt: " + found + " (expected: a string, a list of strings or token ids)");
+    }
+
+    private static final String USER = "{\"role\":\"user\",\"content\":\"a\"},";
+    private static final String CALLS =
+            "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c1\",\"function\":{\"name\":\"f\"}},"
+                    + "{\"id\":\"c2\",\"function\":{\"name\":\"g\"}}]},";
+
+    private static String answer(String id) {
+        return "{\"role\":\"tool\",\"tool_call_id\":\"" + id + "\",\"content\":\"1\"},";
+    }
+
+    private HttpResponse<String> converse(String... turns) {
+        String messages = String.join("", turns);
+        return suite.post(
+                "/v1/chat/completions", "{\"messages\":[" + messages.substring(0, messages.length() - 1) + "]}");
+    }
+
+    @Test
+    void refusesTurnsThatDoNotFit() {
+        String nothing = " (expected: text or a list of text parts, as the message has no tool_calls)";
+        refusedTurn(
+                converse(USER, "{\"role\":\"assistant\",\"content\":null},", USER),
+                "messages[1].content",
+                "messages[1].content: null" + nothing);
+        refusedTurn(
+                converse(USER, "{\"role\":\"assistant\",\"tool_calls\":[]},"),
+                "messages[1].content",
+                "messages[1].content: missing" + nothing);
+        String order = ": \"tool\" (expected: only after an assistant message with tool_calls, or after another answer"
+                + " to them)";
+        refusedTurn(converse(USER, answer("c1")), "messages[1].role", "messages[1].role" + order);
+        refusedTurn(converse(USER, CALLS, USER, answer("c1")), "messages[3].role", "messages[3].role" + order);
+        refusedTurn(
+                converse(USER, CALLS, answer("c1"), answer("c3")),
+                "messages[3].tool_call_id",
+                "messages[3].tool_call_id: \"c3\" (expected: the id of one of the tool_calls before it)");
+    }
+
+    private void refusedTurn(HttpResponse<String> response, String param, String message) {
+        refused(response, 400, "invalid_request", param);
+        assertThat(Suite.JSON
+                        .readTree(response.body())
+                        .get("error")
+                        .get("message")
+                        .asString())
+                .isEqualTo(message);
+    }
+
+    @Test
+    void takesTurnsThatFit() {
+        String unnamed = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"function\":{\"name\":\"f\"}}]},";
+        String unnamedAnswer = "{\"role\":\"tool\",\"content\":\"1\"},";
+        assertThat(converse(USER, CALLS, answer("c2"), answer("c1"), USER).statusCode())
+                .isEqualTo(200);
+        assertThat(converse(USER, unnamed, answer("c1"), CALLS, unnamedAnswer).statusCode())
+                .isEqualTo(200);
+        assertThat(converse(USER, "{\"role\":\"assistant\",\"content\":\"\"},", USER)
+                        .statusCode())
+                .isEqualTo(200);
     }
 
     @Test
