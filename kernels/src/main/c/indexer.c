@@ -24,12 +24,12 @@ typedef struct {
 
 // What the products of the heads from `head` on fetch of the keys ahead: a line in each of `steps` steps, for all rows of
 // a group once.
-INLINE panels_ahead ahead_of(const score_place *t, int64_t steps) {
+INLINE lines_ahead ahead_of(const score_place *t, int64_t steps) {
     int64_t from = t->head / TILE_ROWS * steps * 64;
     if (t->group_row > 0 || from >= t->w->ahead_bytes) {
         return NOTHING_AHEAD;
     }
-    return (panels_ahead){t->w->ahead + from, 0};
+    return (lines_ahead){t->w->ahead + from, 0, 1};
 }
 
 // scores += weight of the head * max(0, product), head by head; a product that is no number stays one.
@@ -49,7 +49,7 @@ INLINE void float_heads(const score_place *t, int rows, int panels) {
     const float *x[TILE_ROWS];
     floats acc[CELLS];
     int64_t panel_floats = whole_steps(call->dim, LANES) * LANES;
-    const panels_ahead ahead = ahead_of(t, call->dim);
+    const lines_ahead ahead = ahead_of(t, call->dim);
     UNROLL for (int r = 0; r < rows; r++) {
         x[r] = call->query + (t->row * call->heads + t->head + r) * call->dim;
     }
@@ -68,7 +68,7 @@ INLINE void int8_heads(const score_place *t, int rows, int panels) {
     int64_t quads = query->stride / 4;
     const int8_t *x[TILE_ROWS];
     int32_t start[TILE_ROWS];
-    const panels_ahead ahead = ahead_of(t, quads);
+    const lines_ahead ahead = ahead_of(t, quads);
     ints acc[CELLS];
     floats products[CELLS];
     UNROLL for (int r = 0; r < rows; r++) {

@@ -7,8 +7,15 @@ typedef struct {
     int64_t row;         // first row of the tile
     const uint8_t *w;    // first panel of the tile
     int64_t output;      // first output of the tile
-    panels_ahead ahead;  // what to fetch meanwhile
+    int64_t spread;      // panels from one of the tile to the next
+    lines_ahead ahead;   // what to fetch meanwhile
 } tile_place;
+
+// Bytes from one panel of the tile to the next.
+INLINE int64_t panel_step(const tile_place *t) { return t->spread * t->part->panel_bytes; }
+
+// First output of a panel of the tile.
+INLINE int64_t output_of(const tile_place *t, int panel) { return t->output + panel * t->spread * LANES; }
 
 INLINE int64_t source_row(const linear_part *part, int64_t row) {
     return part->gather ? part->gather[row] : row;
@@ -16,7 +23,7 @@ INLINE int64_t source_row(const linear_part *part, int64_t row) {
 
 INLINE void store_outputs(const tile_place *t, int row, int panel, floats value) {
     const linear_part *part = t->part;
-    int64_t output = t->output + panel * LANES;
+    int64_t output = output_of(t, panel);
     store_to(part->y + (t->row + row) * part->y_step + output, value, part->outputs - output);
 }
 
@@ -31,9 +38,9 @@ INLINE void float_tile(const tile_place *t, int rows, int panels, int bf16) {
         acc[i] = zero();
     }
     if (bf16) {
-        tile_bf16(rows, panels, x, (const uint16_t *) t->w, part->panel_bytes / 2, part->depth, acc);
+        tile_bf16(rows, panels, x, (const uint16_t *) t->w, panel_step(t) / 2, part->depth, acc);
     } else {
-        tile_f32(rows, panels, x, (const float *) t->w, part->panel_bytes / 4, part->depth, NOTHING_AHEAD, acc);
+        tile_f32(rows, panels, x, (const float *) t->w, panel_step(t) / 4, part->depth, NOTHING_AHEAD, acc);
     }
     UNROLL for (int i = 0; i < rows * panels; i++) {
         store_outputs(t, i / panels, i % panels, acc[i]);
@@ -56,10 +63,10 @@ INLINE void w8_tile(const tile_place *t, int rows, int panels) {
     UNROLL for (int i = 0; i < rows * panels; i++) {
         acc[i] = all_ints(start[i / panels]);
     }
-    tile_w8(rows, panels, x, t->w, part->panel_bytes, part->depth / 4, t->ahead, acc);
+    tile_w8(rows, panels, x, t->w, panel_step(t), part->depth / 4, t->ahead, acc);
     floats by_output[TILE_PANELS];
     UNROLL for (int p = 0; p < panels; p++) {
-        by_output[p] = part->scales ? load(part->scales + t->output + p * LANES) : all(1.0f);
+        by_output[p] = part->scales ? load(part->scales + output_of(t, p)) : all(1.0f);
     }
     UNROLL for (int i = 0; i < rows * panels; i++) {
         floats factor = mul(all(scale[i / panels]), by_output[i % panels]);
@@ -107,12 +114,13 @@ INLINE void w4_tile(const tile_place *t, int rows, int panels) {
             acc[i] = all_ints(-8 * start[i / panels]);
         }
         const uint8_t *w = t->w + g * octets * 64;
-        panels_ahead ahead = {t->ahead.from ? t->ahead.from + g * octets * 64 : 0, t->ahead.step};
-        fetch_line(panels, t->ahead, part->group_scales + g * LANES * 2);
-        tile_w4(rows, panels, x, g * part->group, w, part->panel_bytes, octets, ahead, acc);
+        lines_ahead ahead = t->ahead;
+        ahead.from += ahead.streams ? g * octets * 64 : 0;
+        fetch_lines(panels, t->ahead, part->group_scales + g * LANES * 2);
+        tile_w4(rows, panels, x, g * part->group, w, panel_step(t), octets, ahead, acc);
         floats scale[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {
-            const uint8_t *scales = t->w + p * part->panel_bytes + part->group_scales + g * LANES * 2;
+            const uint8_t *scales = t->w + p * panel_step(t) + part->group_scales + g * LANES * 2;
             scale[p] = load_bf16((const uint16_t *) scales);
         }
         UNROLL for (int i = 0; i < rows * panels; i++) {
@@ -150,8 +158,8 @@ INLINE int64_t even_step(int64_t rows, int64_t most) {
 
 INLINE int64_t panels_of(const linear_part *part) { return (part->outputs + LANES - 1) / LANES; }
 
-// Bytes from what a single stream reads to what it fetches.
-#define STREAM_AHEAD 4096
+// Bytes between what a tile reads of its streams, all together, and what it fetches.
+#define STREAMS_AHEAD 4096
 
 // Panels of a chunk with many rows: they stay in the cache while the rows pass.
 #define CHUNK_PANELS 4
@@ -214,26 +222,35 @@ INLINE const uint8_t *panel_at(const linear_call *call, int64_t number, int64_t 
 
 // What the next chunk begins with, which this thread is likely to compute next, is fetched by the first tiles of rows: one
 // panel or two each.
-INLINE panels_ahead chunk_ahead(const linear_call *call, int64_t number, int64_t panel, int64_t tile, int64_t tiles) {
+INLINE lines_ahead chunk_ahead(const linear_call *call, int64_t number, int64_t panel, int64_t tile, int64_t tiles) {
     int64_t share = tiles < TILE_PANELS ? 2 : 1;
     if (tile * share >= TILE_PANELS) {
         return NOTHING_AHEAD;
     }
     const uint8_t *from = panel_at(call, number, panel + CHUNK_PANELS + tile * share);
-    return (panels_ahead){from, share == 2 ? call->part[number].panel_bytes : 0};
+    return (lines_ahead){from, call->part[number].panel_bytes, from ? share : 0};
 }
 
-// Few rows: nothing but memory to wait for. Panels one after the other are a single stream, which is the fastest; int4
-// has more arithmetic to a byte and takes two at a time.
+// Few rows: nothing but memory to wait for. A chunk is read in as many streams as a tile has panels, side by side, each a
+// run of neighbouring panels: memory gives more to several streams than to one, and long ones are foreseen by the
+// processor itself.
 static void stream(const linear_part *part, int64_t from, int64_t end) {
-    int64_t step = 1;
-    if (part->format != FORMAT_W8A8) {
-        step = part->format == FORMAT_W4A8 ? min64(2, TILE_PANELS) : TILE_PANELS;
+    int64_t run = (end - from + TILE_PANELS - 1) / TILE_PANELS;
+    for (int64_t panel = from; panel < from + run; panel++) {
+        const uint8_t *w = part->w + panel * part->panel_bytes;
+        lines_ahead ahead = {w + STREAMS_AHEAD / TILE_PANELS, run * part->panel_bytes, TILE_PANELS};
+        const tile_place t = {part, 0, w, panel * LANES, run, ahead};
+        tile(&t, part->rows, (end - panel + run - 1) / run);
     }
+}
+
+// The same with int4, which has more arithmetic to a byte: two streams, and the two panels after these are fetched.
+static void stream_w4(const linear_part *part, int64_t from, int64_t end) {
+    int64_t step = min64(2, TILE_PANELS);
     for (int64_t panel = from; panel < end; panel += step) {
         const uint8_t *w = part->w + panel * part->panel_bytes;
-        const uint8_t *ahead = w + (step == 1 ? STREAM_AHEAD : step * part->panel_bytes);
-        const tile_place t = {part, 0, w, panel * LANES, {ahead, part->panel_bytes}};
+        lines_ahead ahead = {w + step * part->panel_bytes, part->panel_bytes, step};
+        const tile_place t = {part, 0, w, panel * LANES, 1, ahead};
         tile(&t, part->rows, min64(step, end - panel));
     }
 }
@@ -247,7 +264,7 @@ void FN(linear)(const linear_call *call, int32_t chunk, int32_t worker) {
     int64_t from = (chunk - part->first_chunk) * part->chunk_panels;
     int64_t end = min64(from + part->chunk_panels, panels_of(part));
     if (part->rows <= TILE_ROWS) {
-        stream(part, from, end);
+        (part->format == FORMAT_W4A8 ? stream_w4 : stream)(part, from, end);
         return;
     }
     int64_t step = even_step(part->rows, TILE_ROWS);
@@ -255,7 +272,7 @@ void FN(linear)(const linear_call *call, int32_t chunk, int32_t worker) {
     for (int64_t panel = from; panel < end; panel += TILE_PANELS) {
         for (int64_t i = 0; i < tiles; i++) {
             const uint8_t *w = part->w + panel * part->panel_bytes;
-            const tile_place t = {part, i * step, w, panel * LANES, chunk_ahead(call, number, panel, i, tiles)};
+            const tile_place t = {part, i * step, w, panel * LANES, 1, chunk_ahead(call, number, panel, i, tiles)};
             tile(&t, min64(step, part->rows - t.row), min64(TILE_PANELS, end - panel));
         }
     }

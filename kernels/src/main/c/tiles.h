@@ -14,29 +14,30 @@
 #define FETCH(at) __builtin_prefetch(at, 0, 0)
 #define CELLS (TILE_ROWS * TILE_PANELS)
 
-// Panels that are needed soon, to be fetched line by line while a tile is computed: as many as the tile has, two at most,
-// `step` bytes apart; one where that is 0. Null for none.
+// What is needed soon, to be fetched line by line while a tile is computed: from so many streams, `step` bytes apart, at
+// most as many as the tile has panels.
 typedef struct {
     const uint8_t *from;
     int64_t step;
-} panels_ahead;
+    int64_t streams;
+} lines_ahead;
 
-#define NOTHING_AHEAD ((panels_ahead){0, 0})
+#define NOTHING_AHEAD ((lines_ahead){0, 0, 0})
 
-INLINE void fetch_line(int panels, panels_ahead ahead, int64_t at) {
-    if (ahead.from) {
-        FETCH(ahead.from + at);
-        if (panels > 1 && ahead.step) {
-            FETCH(ahead.from + ahead.step + at);
+INLINE void fetch_lines(int panels, lines_ahead ahead, int64_t at) {
+    UNROLL for (int p = 0; p < panels; p++) {
+        if (p < ahead.streams) {
+            FETCH(ahead.from + p * ahead.step + at);
         }
     }
 }
 
-// y[r, p] += sum over k of x[r][k] * w[p][k][lane], cell r * panels + p; w: float panels [depth][16].
+// y[r, p] += sum over k of x[r][k] * w[p][k][lane], cell r * panels + p; w: float panels [depth][16], so many
+// elements from one to the next.
 INLINE void tile_f32(int rows, int panels, const float *const *x, const float *w, int64_t panel_floats, int64_t depth,
-                     panels_ahead ahead, floats *acc) {
+                     lines_ahead ahead, floats *acc) {
     for (int64_t k = 0; k < depth; k++) {
-        fetch_line(panels, ahead, k * 64);
+        fetch_lines(panels, ahead, k * 64);
         floats column[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {
             column[p] = load(w + p * panel_floats + k * LANES);
@@ -72,9 +73,9 @@ INLINE void tile_bf16(int rows, int panels, const float *const *x, const uint16_
 
 // acc += codes of x[r] . (codes of w[p] + W8_OFFSET); w: panels [quads][16][4].
 INLINE void tile_w8(int rows, int panels, const int8_t *const *x, const uint8_t *w, int64_t panel_bytes, int64_t quads,
-                    panels_ahead ahead, ints *acc) {
+                    lines_ahead ahead, ints *acc) {
     for (int64_t q = 0; q < quads; q++) {
-        fetch_line(panels, ahead, q * 64);
+        fetch_lines(panels, ahead, q * 64);
         codes column[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {
             column[p] = load_codes(w + p * panel_bytes + q * 64);
@@ -87,9 +88,9 @@ INLINE void tile_w8(int rows, int panels, const int8_t *const *x, const uint8_t 
 
 // One group of a W4A8 panel: acc += codes of x[r] . (codes of w[p] + 8); w: [octets][16][4] pairs of nibbles.
 INLINE void tile_w4(int rows, int panels, const int8_t *const *x, int64_t first, const uint8_t *w, int64_t panel_bytes,
-                    int64_t octets, panels_ahead ahead, ints *acc) {
+                    int64_t octets, lines_ahead ahead, ints *acc) {
     for (int64_t o = 0; o < octets; o++) {
-        fetch_line(panels, ahead, o * 64);
+        fetch_lines(panels, ahead, o * 64);
         const uint8_t *pairs = w + o * 64;
         codes column[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {
