@@ -26,6 +26,7 @@ final class SafetensorsHeader {
     /// Largest header read. 120,000 tensors in one file need 20 MB.
     static final int MAX_HEADER_BYTES = 64 << 20;
 
+    private static final long MAX_DATA_BYTES = 1L << 62;
     private static final int MAX_TENSORS = 1 << 19;
     private static final int MAX_RANK = 8;
     private static final int MAX_NAME = 512;
@@ -54,6 +55,12 @@ final class SafetensorsHeader {
         }
         long length = file.get(LENGTH, 0);
         long most = Math.min(size - PREFIX, MAX_HEADER_BYTES);
+        if (length > size - PREFIX && length <= MAX_HEADER_BYTES) {
+            throw InvalidCheckpoint.of(
+                    path,
+                    size + " bytes, header length " + length,
+                    "at least " + (PREFIX + length) + " bytes, as its beginning says: the file is cut off");
+        }
         if (length < 2 || length > most) {
             throw InvalidCheckpoint.of(
                     path,
@@ -120,8 +127,8 @@ final class SafetensorsHeader {
         if (type == null || shape == null || range == null) {
             throw bad(name, "a key is missing", "dtype, shape, data_offsets");
         }
-        if (range.size() != 2 || range.get(0) > range.get(1) || range.get(1) > dataBytes) {
-            throw bad(name, "data_offsets " + range, "two ascending numbers up to " + dataBytes);
+        if (range.size() != 2 || range.get(0) > range.get(1) || range.get(1) > MAX_DATA_BYTES) {
+            throw bad(name, "data_offsets " + range, "two ascending numbers up to " + MAX_DATA_BYTES);
         }
         long bytes = range.get(1) - range.get(0);
         if (bytes != sizeBytes(name, type, shape)) {
@@ -185,10 +192,11 @@ final class SafetensorsHeader {
             result.put(info.name(), info);
         }
         if (end != dataOffset + dataBytes) {
+            String why = end > dataOffset + dataBytes ? "the file is cut off" : "something follows its data";
             throw InvalidCheckpoint.of(
                     path,
-                    dataBytes + " bytes of data",
-                    (end - dataOffset) + " by the header: truncated or padded file");
+                    (dataOffset + dataBytes) + " bytes, " + dataBytes + " bytes of data",
+                    end + " bytes, as its header says: " + why);
         }
         return Collections.unmodifiableMap(result);
     }

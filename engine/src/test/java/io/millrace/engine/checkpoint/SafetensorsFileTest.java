@@ -55,7 +55,7 @@ class SafetensorsFileTest {
             delimiter = '|',
             value = {
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,4]}}|4 bytes",
-                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,16]}}|two ascending numbers up to 8",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,16]}}|16 bytes (expected: 8 for F32 [2])",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}|two ascending numbers",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8,9]}}|data_offsets",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[-8,0]}}|numbers from 0",
@@ -111,6 +111,26 @@ class SafetensorsFileTest {
             assertInvalid(Arrays.copyOf(whole, length), "file.safetensors");
         }
         assertInvalid(Arrays.copyOf(whole, whole.length + 1), "13 bytes of data");
+    }
+
+    @Test
+    void aFileThatIsCutOffIsToldWithItsSizeAndTheOneItsHeaderAsksFor() throws IOException {
+        byte[] whole = new SafetensorsWriter()
+                .putFloats("a", List.of(3L), 1, 2, 3)
+                .putFloats("b", List.of(2L), 4, 5)
+                .bytes(0);
+        for (int lost : new int[] {1, 8, 9, 20}) {
+            int left = whole.length - lost;
+            assertInvalid(
+                    Arrays.copyOf(whole, left),
+                    ": " + left + " bytes, " + (20 - lost) + " bytes of data (expected: " + whole.length
+                            + " bytes, as its header says: the file is cut off)");
+        }
+        int header = whole.length - 20;
+        assertInvalid(
+                Arrays.copyOf(whole, 30),
+                ": 30 bytes, header length " + (header - 8) + " (expected: at least " + header
+                        + " bytes, as its beginning says: the file is cut off)");
     }
 
     private Path write(byte[] bytes) throws IOException {
