@@ -12,6 +12,7 @@ import io.millrace.rpc.generate.CacheChannel;
 import io.millrace.rpc.generate.EngineMeters;
 import io.millrace.rpc.generate.ServedInstance;
 import io.millrace.rpc.generate.SharedCache;
+import io.millrace.startup.EngineKeys;
 import io.millrace.startup.GracePeriod;
 import io.millrace.startup.ProcessEnd;
 import io.millrace.startup.ServiceFailure;

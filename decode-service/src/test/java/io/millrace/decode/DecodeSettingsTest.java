@@ -9,6 +9,7 @@ import io.millrace.engine.settings.EngineSettings;
 import io.millrace.engine.settings.WeightsSettings;
 import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.MlaForm;
+import io.millrace.startup.EngineKeys;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.context.properties.bind.Binder;

@@ -3,12 +3,11 @@ package io.millrace.startup;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.kernels.provider.KernelProviders;
-import java.util.Locale;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.ConfigurationPropertiesBindException;
 import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
 import org.springframework.boot.context.properties.bind.UnboundConfigurationPropertiesException;
@@ -21,7 +20,7 @@ import org.springframework.validation.ObjectError;
 
 /// Finds in an exception of a start what whoever gave the settings has to know. What is no fault of the
 /// settings has no sentence.
-final class StartFailure {
+public final class StartFailure {
     private static final String MODEL_PATH = "millrace.model.path: ";
     private static final String PROVIDER = "millrace.kernels.provider: ";
     private static final String OURS = "millrace.";
@@ -31,8 +30,9 @@ final class StartFailure {
     private StartFailure() {}
 
     /// The sentence, with the key at fault.
-    static Optional<String> sentence(Throwable failure) {
+    public static Optional<String> sentence(Throwable failure) {
         BindException innermost = null;
+        AcceptedValues.Section section = null;
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             switch (cause) {
                 case UnboundConfigurationPropertiesException unknown -> {
@@ -50,11 +50,17 @@ final class StartFailure {
                     return Optional.of(PROVIDER
                             + String.valueOf(refused.getMessage()).substring(KernelProviders.SUBJECT.length()));
                 }
+                case ConfigurationPropertiesBindException bean ->
+                    section = new AcceptedValues.Section(prefix(bean.getAnnotation()), bean.getBeanType());
                 case BindException bind -> innermost = bind;
                 default -> {}
             }
         }
-        return Optional.ofNullable(innermost).flatMap(StartFailure::ofBinding);
+        return innermost == null ? Optional.empty() : ofBinding(innermost, section);
+    }
+
+    private static String prefix(ConfigurationProperties annotation) {
+        return annotation.prefix().isEmpty() ? annotation.value() : annotation.prefix();
     }
 
     private static String ofModel(MillraceException e) {
@@ -70,9 +76,11 @@ final class StartFailure {
         return e.getMessage() != null && e.getMessage().startsWith(KernelProviders.SUBJECT);
     }
 
-    private static Optional<String> ofBinding(BindException e) {
+    private static Optional<String> ofBinding(BindException e, AcceptedValues.@Nullable Section bean) {
         String key = e.getName().toString();
         ConfigurationProperty property = e.getProperty();
+        AcceptedValues.@Nullable Section section =
+                bean == null ? EngineKeys.section(key).orElse(null) : bean;
         for (Throwable cause = e.getCause(); cause != null; cause = cause.getCause()) {
             switch (cause) {
                 case BindValidationException invalid -> {
@@ -80,11 +88,11 @@ final class StartFailure {
                 }
                 case ConversionFailedException conversion -> {
                     return Optional.of(convertible(
-                            key, property, conversion.getTargetType().getType()));
+                            key, property, conversion.getTargetType().getType(), section));
                 }
                 case ConverterNotFoundException conversion -> {
                     return Optional.of(convertible(
-                            key, property, conversion.getTargetType().getType()));
+                            key, property, conversion.getTargetType().getType(), section));
                 }
                 default -> {}
             }
@@ -103,18 +111,13 @@ final class StartFailure {
         return Optional.empty();
     }
 
-    private static String convertible(String key, @Nullable ConfigurationProperty property, Class<?> type) {
-        Object value = property == null ? null : property.getValue();
-        String wanted = type.isEnum() ? names(type) : type.getSimpleName().toLowerCase(Locale.ROOT);
-        return key + ": \"" + value + "\" (expected: " + wanted + ")";
-    }
-
-    private static String names(Class<?> type) {
-        Set<String> names = new TreeSet<>();
-        for (Object constant : type.getEnumConstants()) {
-            names.add(constant.toString().toLowerCase(Locale.ROOT));
-        }
-        return "one of " + String.join(", ", names);
+    private static String convertible(
+            String key,
+            @Nullable ConfigurationProperty property,
+            Class<?> type,
+            AcceptedValues.@Nullable Section section) {
+        String value = property == null ? "" : String.valueOf(property.getValue());
+        return key + ": \"" + value + "\" (expected: " + AcceptedValues.of(key, value, type, section) + ")";
     }
 
     /// What a constructor of settings said.

@@ -1,7 +1,6 @@
 package io.millrace.startup;
 
 import io.millrace.engine.error.NearestName;
-import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -9,7 +8,6 @@ import java.util.Optional;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.BindException;
-import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
 import org.springframework.boot.context.properties.bind.UnboundConfigurationPropertiesException;
 import org.springframework.boot.context.properties.source.ConfigurationProperty;
 
@@ -46,25 +44,7 @@ final class UnknownKeys {
     }
 
     private static List<String> known(BindException binding) {
-        List<String> keys = new ArrayList<>();
         Class<?> type = binding.getTarget().getType().resolve();
-        if (type != null) {
-            collect(binding.getName().toString(), type, keys);
-        }
-        return keys;
-    }
-
-    private static void collect(String prefix, Class<?> type, List<String> keys) {
-        if (!type.isRecord()) {
-            return;
-        }
-        for (RecordComponent component : type.getRecordComponents()) {
-            String key = prefix + "." + DataObjectPropertyName.toDashedForm(component.getName());
-            if (component.getType().isRecord()) {
-                collect(key, component.getType(), keys);
-            } else {
-                keys.add(key);
-            }
-        }
+        return type == null ? List.of() : SettingKeys.of(binding.getName().toString(), type);
     }
 }

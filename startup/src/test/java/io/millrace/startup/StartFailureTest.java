@@ -19,6 +19,7 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.StandardEnvironment;
 
 class StartFailureTest {
 
@@ -47,7 +48,11 @@ class StartFailureTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
             millrace.kv-cache.capacity-bytes=-1 | millrace.kv-cache.capacity-bytes: -1 (expected: 0 or more)
-            millrace.kv-cache.capacity-bytes=many | millrace.kv-cache.capacity-bytes: "many" (expected: long)
+            millrace.kv-cache.capacity-bytes=many | millrace.kv-cache.capacity-bytes: "many" (expected: 0 or more)
+            millrace.kv-cache.lease.max-leases=99999999999 | millrace.kv-cache.lease.max-leases: "99999999999" \
+            (expected: 0 or more)
+            millrace.kv-cache.capacity-bytes=99999999999999999999 | millrace.kv-cache.capacity-bytes: \
+            "99999999999999999999" (expected: 0 or more)
             millrace.kv-cache.lease.max-leases=-1 | millrace.kv-cache.lease.max-leases: -1 (expected: 0 or more)
             millrace.kv-cache.capacity=1 | millrace.kv-cache.capacity: unknown (expected: a key of this service)
             millrace.kv-cache.lease.max=1 | millrace.kv-cache.lease.max: unknown (expected: a key of this service)
@@ -60,6 +65,24 @@ class StartFailureTest {
             """)
     void aSettingThatIsWrongIsNamedWithItsKey(String argument, String sentence) {
         assertThat(StartFailure.sentence(failureOf("--" + argument))).contains(sentence);
+    }
+
+    /// The range is that of the settings themselves, as they tell it of a number they refuse.
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            millrace.kv.pool-tokens | 99999999999999 | 64..1073741824
+            millrace.kv.pool-tokens | many | 64..1073741824
+            millrace.kernels.threads | 99999999999999 | 0 for one per processor, to 1024
+            millrace.kernels.threads | 1.5 | 0 for one per processor, to 1024
+            millrace.dsa.top-k | -99999999999 | 0 for dense attention, or the number of slots a row selects
+            millrace.weights.version | 99999999999999999999 | 0 or more
+            millrace.weights.profile | w2 | one of bf16, checkpoint, w4a8, w8a8
+            """)
+    void aKeyOfTheEngineIsToldWithWhatItTakes(String key, String value, String expected) {
+        StandardEnvironment environment = new StandardEnvironment();
+        environment.getPropertySources().addFirst(new MapPropertySource("given", Map.of(key, value)));
+        Throwable failure = catchThrowable(() -> EngineKeys.bind(environment));
+        assertThat(StartFailure.sentence(failure)).contains(key + ": \"" + value + "\" (expected: " + expected + ")");
     }
 
     @Test
