@@ -41,9 +41,11 @@ class DecodeConfiguration {
     /// A process that runs several services brings its own.
     ///
     /// @param checked  only so that wrong settings show before the long work of loading
+    /// @param stops    only so that a broken tokenizer does
     @Bean(destroyMethod = "close")
     @ConditionalOnMissingBean
-    LoadedModel loadedModel(DecodeSettings checked, ModelSettings model, Environment environment) {
+    LoadedModel loadedModel(
+            DecodeSettings checked, StopConditions stops, ModelSettings model, Environment environment) {
         return LoadedModel.load(
                 model.folder(),
                 EngineKeys.bind(environment),

@@ -1,5 +1,6 @@
 package io.millrace.engine.synthetic;
 
+import io.millrace.engine.chat.ChatTemplate;
 import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.checkpoint.NewModelFolder;
 import io.millrace.engine.checkpoint.UnfinishedFolder;
@@ -78,6 +79,7 @@ public record SyntheticModel(Path config, WeightProfile profile, Path tokenizer,
         for (String name : COPIED) {
             RegularFile.requireIfThere(tokenizer.resolve(name));
         }
+        ChatTemplate.load(tokenizer);
         try (Tokenizer read = Tokenizer.load(tokenizer)) {
             if (read.vocabSize() > shape.vocabSize()) {
                 throw new MillraceException(
