@@ -84,7 +84,7 @@ public final class StartFailure {
         for (Throwable cause = e.getCause(); cause != null; cause = cause.getCause()) {
             switch (cause) {
                 case BindValidationException invalid -> {
-                    return violation(key, invalid);
+                    return violation(invalid);
                 }
                 case ConversionFailedException conversion -> {
                     return Optional.of(convertible(
@@ -100,7 +100,8 @@ public final class StartFailure {
         return refusal(e).map(said -> key + separator(said) + said);
     }
 
-    private static Optional<String> violation(String prefix, BindValidationException e) {
+    private static Optional<String> violation(BindValidationException e) {
+        String prefix = e.getValidationErrors().getName().toString();
         for (ObjectError error : e.getValidationErrors()) {
             if (error instanceof FieldError field) {
                 String key = DataObjectPropertyName.toDashedForm(field.getField());

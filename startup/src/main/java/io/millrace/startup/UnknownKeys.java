@@ -1,6 +1,5 @@
 package io.millrace.startup;
 
-import io.millrace.engine.error.NearestName;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -17,11 +16,21 @@ final class UnknownKeys {
 
     /// @param binding  of the section they are in, if known
     static String sentence(UnboundConfigurationPropertiesException e, @Nullable BindException binding) {
-        List<String> known = binding == null ? List.of() : known(binding);
+        Optional<AcceptedValues.Section> section = section(binding);
+        Map<String, Class<?>> types =
+                section.map(one -> SettingKeys.types(one.prefix(), one.type())).orElse(Map.of());
+        List<String> known = List.copyOf(types.keySet());
         Map<String, Optional<String>> meant = new TreeMap<>();
         for (ConfigurationProperty property : e.getUnboundProperties()) {
             String key = property.getName().toString();
-            meant.put(key, nearest(key, known));
+            Class<?> type = types.get(key);
+            if (type != null) {
+                // Spring takes an empty text for no value at all, where the type is no text.
+                String value = String.valueOf(property.getValue());
+                return key + ": \"" + value + "\" (expected: "
+                        + AcceptedValues.of(key, value, type, section.orElse(null)) + ")";
+            }
+            meant.put(key, SettingKeys.nearest(key, known));
         }
         if (meant.values().stream().allMatch(Optional::isEmpty)) {
             return String.join(", ", meant.keySet()) + ": unknown (expected: a key of this service)";
@@ -32,19 +41,10 @@ final class UnknownKeys {
         return String.join("; ", said);
     }
 
-    /// A key that is spelt alike, else the only one that ends alike: it may belong to another section.
-    private static Optional<String> nearest(String key, List<String> known) {
-        Optional<String> spelt = NearestName.of(key, known);
-        if (spelt.isPresent()) {
-            return spelt;
-        }
-        String last = key.substring(key.lastIndexOf('.'));
-        List<String> ends = known.stream().filter(name -> name.endsWith(last)).toList();
-        return ends.size() == 1 ? Optional.of(ends.getFirst()) : Optional.empty();
-    }
-
-    private static List<String> known(BindException binding) {
-        Class<?> type = binding.getTarget().getType().resolve();
-        return type == null ? List.of() : SettingKeys.of(binding.getName().toString(), type);
+    private static Optional<AcceptedValues.Section> section(@Nullable BindException binding) {
+        Class<?> type = binding == null ? null : binding.getTarget().getType().resolve();
+        return binding == null || type == null
+                ? Optional.empty()
+                : Optional.of(new AcceptedValues.Section(binding.getName().toString(), type));
     }
 }

@@ -76,6 +76,8 @@ class StartFailureTest {
             millrace.kernels.threads | 1.5 | 0 for one per processor, to 1024
             millrace.dsa.top-k | -99999999999 | 0 for dense attention, or the number of slots a row selects
             millrace.weights.version | 99999999999999999999 | 0 or more
+            millrace.weights.profile | '' | one of bf16, checkpoint, w4a8, w8a8
+            millrace.kernels.threads | '' | 0 for one per processor, to 1024
             millrace.weights.profile | w2 | one of bf16, checkpoint, w4a8, w8a8
             """)
     void aKeyOfTheEngineIsToldWithWhatItTakes(String key, String value, String expected) {

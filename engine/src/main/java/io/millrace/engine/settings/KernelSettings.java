@@ -2,6 +2,7 @@ package io.millrace.engine.settings;
 
 import io.millrace.kernels.MlaForm;
 import io.millrace.kernels.nativecode.IsaLevel;
+import io.millrace.kernels.provider.KernelProviders;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -22,7 +23,9 @@ public record KernelSettings(
         int threads,
         @Nullable MlaForm mlaForm,
         @Nullable String isa) {
-    private static final int MAX_THREADS = 1024;
+    /// Most threads of a kernel pool.
+    public static final int MAX_THREADS = 1024;
+
     private static final Set<String> NO_ISA = Set.of("vector", "scalar");
     private static final Pattern NAME = Pattern.compile("[a-z][a-z0-9-]*");
 
@@ -33,7 +36,7 @@ public record KernelSettings(
         level(isa);
         if (!NAME.matcher(provider).matches()) {
             throw new IllegalArgumentException(
-                    "millrace.kernels.provider: \"" + provider + "\" (expected: auto or a provider's name)");
+                    "millrace.kernels.provider: \"" + provider + "\" (expected: " + KernelProviders.NAMES + ")");
         }
         if (!isa.equals("auto") && NO_ISA.contains(provider)) {
             throw new IllegalArgumentException("millrace.kernels.isa: " + isa + " beside millrace.kernels.provider "

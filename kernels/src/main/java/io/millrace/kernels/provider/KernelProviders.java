@@ -7,6 +7,7 @@ import io.millrace.kernels.vector.VectorKernels;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Supplier;
 
 /// Chooses kernels by name.
@@ -14,11 +15,17 @@ public final class KernelProviders {
     /// What every refusal of a provider begins with.
     public static final String SUBJECT = "kernel provider: ";
 
+    /// The names that can be chosen, in words.
+    public static final String NAMES = "auto, scalar, vector or native";
     private static final String NOT_BUILT = "not part of this build";
-    private static final String NAMES = "auto, scalar, vector or native";
     private static final String VECTOR_MODULE = "jdk.incubator.vector";
 
     private KernelProviders() {}
+
+    /// Whether a provider of that name exists, be it in this build or not.
+    public static boolean isName(String provider) {
+        return Set.of("auto", "scalar", "vector", "native", "ascend").contains(provider);
+    }
 
     /// Opens the kernels of a provider, with the best instruction set of this processor.
     ///
