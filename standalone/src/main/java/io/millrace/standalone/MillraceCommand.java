@@ -18,15 +18,12 @@ import io.millrace.standalone.doctor.Surroundings;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
-import picocli.CommandLine.MissingParameterException;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
-import picocli.CommandLine.UnmatchedArgumentException;
 
 /// The `millrace` command. Each subcommand is a class of its own in [io.millrace.standalone.command].
 @Command(
@@ -64,7 +61,7 @@ public final class MillraceCommand implements Runnable {
                 .addSubcommand(new BenchCommand(console));
         line.setOut(new PrintWriter(console.out(), true, StandardCharsets.UTF_8));
         line.setErr(new PrintWriter(console.err(), true, StandardCharsets.UTF_8));
-        line.setParameterExceptionHandler(MillraceCommand::explainUsage);
+        line.setParameterExceptionHandler(UsageError::explain);
         line.setExecutionExceptionHandler((e, failed, result) -> explainFailure(e, failed));
         return line;
     }
@@ -73,17 +70,6 @@ public final class MillraceCommand implements Runnable {
     @Override
     public void run() {
         throw new ParameterException(spec.commandLine(), "no command given");
-    }
-
-    private static int explainUsage(ParameterException e, String[] args) {
-        CommandLine line = e.getCommandLine();
-        String command = line.getCommandSpec().qualifiedName();
-        // Of an option that is misspelt and so missing, too, the name as it was given says more.
-        List<String> unknown = e instanceof MissingParameterException ? line.getUnmatchedArguments() : List.of();
-        String message =
-                unknown.isEmpty() ? e.getMessage() : new UnmatchedArgumentException(line, unknown).getMessage();
-        line.getErr().println("millrace: " + message + "; see '" + command + " --help'");
-        return ExitCode.USAGE;
     }
 
     /// An argument that nobody can work with is the command line's fault, wherever it is noticed.

@@ -230,12 +230,12 @@ class BenchCommandTest {
         usage("--prefill: \"x\" (expected: numbers separated by commas, e.g. 512,2048)", "--prefill", "x");
         usage("--prefill: 0 (expected: 1..", "--prefill", "0");
         usage("--decode: -1 (expected: 0..", "--decode", "-1");
-        usage("--peer-minutes: 0 (expected: at least 1)", "--peer-minutes", "0");
+        usage("--peer-minutes: 0 (expected: 1..2147483647)", "--peer-minutes", "0");
         usage("--verify: 0 (expected: 1..64)", "--verify", "2,0");
         usage("--verify: 65 (expected: 1..64)", "--verify", "65");
         usage("--depth: -1 (expected: 0..", "--depth", "-1");
         usage("--depth: none (expected: at least one, e.g. 0)", "--depth", "");
-        usage("--threads: 0 (expected: at least 1)", "--threads", "0");
+        usage("--threads: 0 (expected: 1..1024)", "--threads", "0");
         usage("--dsa: \"sparse\" (expected: auto or dense)", "--dsa", "sparse");
         usage("--profile: \"w8a9\" (expected: checkpoint, bf16, w8a8, w4a8)", "--profile", "w8a9");
         usage("--profile: \"\" (expected: checkpoint, bf16, w8a8, w4a8)", "--profile", "");

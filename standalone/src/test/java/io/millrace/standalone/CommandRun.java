@@ -16,13 +16,19 @@ record CommandRun(int exitCode, List<String> answers, String errors) {
     }
 
     static CommandRun of(byte[] input, Map<String, String> environment, String... args) {
+        return of(input, environment, Map.of(), args);
+    }
+
+    static CommandRun of(
+            byte[] input, Map<String, String> environment, Map<String, String> properties, String... args) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         ByteArrayOutputStream err = new ByteArrayOutputStream();
         Console console = new Console(
                 new ByteArrayInputStream(input),
                 new PrintStream(out, false, StandardCharsets.UTF_8),
                 new PrintStream(err, true, StandardCharsets.UTF_8),
-                environment);
+                environment,
+                properties);
         int exitCode = MillraceCommand.commandLine(console).execute(args);
         return new CommandRun(
                 exitCode, out.toString(StandardCharsets.UTF_8).lines().toList(), err.toString(StandardCharsets.UTF_8));

@@ -54,22 +54,31 @@ class MillraceCommandTest {
 
     @Test
     void aValueNobodyCanWorkWithIsOneSentenceAndExitCodeTwo() {
-        assertRefused("millrace: port: 99999 (expected: 0..65535)", "up", "--port", "99999");
-        assertRefused("millrace: port: -1 (expected: 0..65535)", "up", "--port", "-1");
-        assertRefused("millrace: --shutdown-grace: 0 (expected: 1..3600)", "up", "--shutdown-grace", "0");
+        assertRefused(
+                "millrace: --port: 99999 (expected: 0..65535); see 'millrace up --help'", "up", "--port", "99999");
+        assertRefused("millrace: --port: -1 (expected: 0..65535); see 'millrace up --help'", "up", "--port", "-1");
+        assertRefused(
+                "millrace: --shutdown-grace: 0 (expected: 1..3600); see 'millrace up --help'",
+                "up",
+                "--shutdown-grace",
+                "0");
         for (String command : List.of("up", "demo", "chat", "generate", "doctor", "verify", "render", "tokenize")) {
             CommandRun outcome = CommandRun.of("Hi", command, "--model=");
             assertThat(outcome.errors().lines())
                     .as(command)
-                    .containsExactly("millrace: model: \"\" (expected: a model folder; without --model it is the"
+                    .containsExactly("millrace: --model: \"\" (expected: a model folder; without it, it is the"
                             + " embedded one)");
             assertThat(outcome.exitCode()).as(command).isEqualTo(2);
             assertThat(outcome.answers()).isEmpty();
         }
-        String url = "millrace: url: foo (expected: one like http://127.0.0.1:8080)";
-        assertRefused(url, "generate", "--url", "foo", "Hi");
-        assertRefused(url, "chat", "--url", "foo");
-        assertRefused(url, "demo", "--url", "foo");
+        for (String[] asked : new String[][] {{"generate", "Hi"}, {"chat"}, {"demo"}}) {
+            List<String> args = new ArrayList<>(List.of(asked));
+            args.addAll(List.of("--url", "foo"));
+            assertRefused(
+                    "millrace: --url: \"foo\" (expected: one like http://127.0.0.1:8080); see 'millrace " + asked[0]
+                            + " --help'",
+                    args.toArray(String[]::new));
+        }
     }
 
     /// 203.0.113.0/24 is for documentation: no machine has such an address.
@@ -81,7 +90,7 @@ class MillraceCommandTest {
             assertThat(outcome.errors().lines())
                     .containsExactly(
                             "millrace: starting the suite: gateway, prefill, decode, kv-cache",
-                            "millrace: host: " + (host.isEmpty() ? "\"\"" : host)
+                            "millrace: --host: " + (host.isEmpty() ? "\"\"" : host)
                                     + " (expected: an address of this machine, 127.0.0.1, or 0.0.0.0 for all)");
             assertThat(outcome.exitCode()).isEqualTo(2);
             assertThat(outcome.answers()).isEmpty();

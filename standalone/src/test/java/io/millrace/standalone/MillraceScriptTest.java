@@ -10,7 +10,9 @@ import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -31,6 +33,7 @@ class MillraceScriptTest {
 
     private Path project = Path.of("");
     private Path jdk = Path.of("");
+    private final Map<String, String> environment = new HashMap<>();
 
     @BeforeEach
     void layOut() throws IOException {
@@ -123,6 +126,35 @@ class MillraceScriptTest {
         assertThat(second.lines()).anyMatch(line -> line.startsWith("-XX:AOTCache="));
     }
 
+    /// A wrong setting would leave the starts that follow without a cache.
+    @Test
+    void preparesQuickStartsWithoutTheSettingsOfTheStartItself() throws Exception {
+        script(jdk.resolve("bin/java"), """
+                #!/bin/sh
+                for argument; do
+                  case $argument in
+                  -XX:AOTCacheOutput=*)
+                    printf '%s\\n' "$@" >"${argument#*=}.seen"
+                    env >>"${argument#*=}.seen"
+                    exit 1 ;;
+                  esac
+                done
+                printf '%s\\n' "$@" "$MILLRACE_KV_FORMAT"
+                """);
+        environment.put("MILLRACE_KV_FORMAT", "wrong");
+        environment.put("MILLRACE_JAVA_OPTS", "-Xmx1g -Dmillrace.kernels.threads=wrong");
+        assertThat(run(project.resolve("millrace"), "up").lines())
+                .contains("-Dmillrace.kernels.threads=wrong", "-Xmx1g", "wrong");
+        try (Stream<Path> files = Files.list(project.resolve("standalone/target"))) {
+            Path seen = files.filter(file -> file.toString().endsWith(".seen"))
+                    .findFirst()
+                    .orElseThrow();
+            assertThat(Files.readAllLines(seen))
+                    .contains("-Xmx1g", "-Dmillrace.home=" + project.toRealPath())
+                    .noneMatch(line -> line.contains("wrong"));
+        }
+    }
+
     @Test
     void aCacheThatCannotBeMadeIsDoneWithout() throws Exception {
         assertThat(run(project.resolve("millrace"), "up").lines()).anyMatch(line -> line.contains("preparing"));
@@ -182,6 +214,7 @@ class MillraceScriptTest {
                 new ProcessBuilder(command).directory(Path.of("/").toFile()).redirectErrorStream(true);
         builder.environment().put("JAVA_HOME", jdk.toString());
         builder.environment().remove("MILLRACE_JAVA_OPTS");
+        builder.environment().putAll(environment);
         Process process = builder.start();
         process.getOutputStream().close();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);

@@ -98,6 +98,31 @@ class UpCommandIT {
         }
     }
 
+    /// The pool is seen in what can be served, the limit in what is refused.
+    @Test
+    @Timeout(value = 90, unit = TimeUnit.SECONDS)
+    void takesTheKeysOfTheServices() throws Exception {
+        Path errors = folder.resolve("errors");
+        Map<String, String> environment =
+                Map.of("MILLRACE_GATEWAY_LIMITS_MAXCHOICES", "2", "MILLRACE_KV_POOLTOKENS", "1280");
+        Process process = start(errors, environment, "up", "--port", "0", "--millrace.kv.pool-tokens=640");
+        try (BufferedReader out =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+            String ready = out.readLine();
+            assertThat(ready).as(Files.readString(errors)).startsWith("ready http://127.0.0.1:");
+            try (MillraceClient client = new MillraceClient(URI.create(ready.substring("ready ".length())))) {
+                assertThat(client.post("/tokenize", Map.of("prompt", "1"))
+                                .path("max_model_len")
+                                .asInt())
+                        .isEqualTo(640);
+                assertThatThrownBy(() -> client.post("/v1/completions", Map.of("prompt", "1", "n", 3)))
+                        .hasMessageContaining("n: 3 (expected: 1..2)");
+            }
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
     private static HttpRequest post(URI url, String body) {
         return HttpRequest.newBuilder(url)
                 .header("Content-Type", "application/json")
@@ -143,6 +168,10 @@ class UpCommandIT {
     }
 
     private Process start(Path errors, String... arguments) throws IOException {
+        return start(errors, Map.of(), arguments);
+    }
+
+    private Process start(Path errors, Map<String, String> environment, String... arguments) throws IOException {
         String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
         ProcessBuilder builder = new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -159,6 +188,7 @@ class UpCommandIT {
                 "io.millrace.standalone.MillraceCommand");
         builder.command().addAll(List.of(arguments));
         builder.environment().put("XDG_CACHE_HOME", folder.toString());
+        builder.environment().putAll(environment);
         builder.environment().remove("JAVA_TOOL_OPTIONS");
         builder.environment().remove("JDK_JAVA_OPTIONS");
         return builder.redirectError(errors.toFile()).start();

@@ -34,10 +34,14 @@ public record BenchSettings(
         int chunk,
         int repeats,
         KernelSettings kernels) {
-    private static final int MAX_CHUNK = 8192;
-    private static final int MAX_REPEATS = 1000;
-    private static final int MAX_VERIFY = 64;
-    private static final int MAX_TOKENS = 1 << 24;
+    /// Most rows of a prefill step.
+    public static final int MAX_CHUNK = 8192;
+    /// Most measurements of each kind.
+    public static final int MAX_REPEATS = 1000;
+    /// Most rows of a step that verifies drafts.
+    public static final int MAX_VERIFY = 64;
+    /// Longest prompt, most tokens decoded, greatest depth.
+    public static final int MAX_TOKENS = 1 << 24;
     private static final int VERIFY_STEPS = 32;
 
     public BenchSettings {

@@ -14,6 +14,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -39,10 +40,16 @@ public final class MillraceClient implements AutoCloseable {
 
     /// @param server  e.g. `http://127.0.0.1:8080`
     public MillraceClient(URI server) {
-        if (server.getHost() == null || server.getScheme() == null) {
+        if (!isServer(server)) {
             throw new IllegalArgumentException("url: " + server + " (expected: one like http://127.0.0.1:8080)");
         }
         this.server = server;
+    }
+
+    /// Whether that can be the address of a suite.
+    public static boolean isServer(URI address) {
+        String scheme = String.valueOf(address.getScheme()).toLowerCase(Locale.ROOT);
+        return address.getHost() != null && (scheme.equals("http") || scheme.equals("https"));
     }
 
     /// Whether the suite says that it can answer.

@@ -3,17 +3,33 @@ package io.millrace.standalone.command;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
 
 /// How to answer; what is not given is the model's own.
 public final class AnswerOptions {
-    @Option(names = "--max-tokens", paramLabel = "N", description = "Largest number of new tokens.")
+    private static final int MAX_TEMPERATURE = 2;
+
+    @Option(
+            names = "--max-tokens",
+            paramLabel = "N",
+            converter = WholeNumbers.Count.class,
+            description = "Largest number of new tokens.")
     private @Nullable Integer maxTokens;
 
-    @Option(names = "--temperature", paramLabel = "T", description = "0 is greedy.")
+    @Option(
+            names = "--temperature",
+            paramLabel = "T",
+            converter = Temperature.class,
+            description = "0 is greedy; at most 2.")
     private @Nullable Double temperature;
 
-    @Option(names = "--seed", paramLabel = "N", description = "The same seed gives the same text.")
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            converter = WholeNumbers.Seed.class,
+            description = "The same seed gives the same text.")
     private @Nullable Long seed;
 
     /// The fields of a request that are given.
@@ -29,5 +45,25 @@ public final class AnswerOptions {
             fields.put("seed", seed);
         }
         return fields;
+    }
+
+    /// Reads a temperature.
+    static final class Temperature implements ITypeConverter<Double> {
+        @Override
+        public Double convert(String value) {
+            try {
+                double temperature = Double.parseDouble(value);
+                if (temperature >= 0 && temperature <= MAX_TEMPERATURE) {
+                    return temperature;
+                }
+            } catch (NumberFormatException e) {
+                throw refused("\"" + value + "\"");
+            }
+            throw refused(value);
+        }
+
+        private static TypeConversionException refused(String found) {
+            return new TypeConversionException(found + " (expected: 0.." + MAX_TEMPERATURE + ")");
+        }
     }
 }

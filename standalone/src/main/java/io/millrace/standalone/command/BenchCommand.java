@@ -2,9 +2,9 @@ package io.millrace.standalone.command;
 
 import io.millrace.engine.model.LoadProgress;
 import io.millrace.engine.profile.WeightProfile;
+import io.millrace.engine.settings.EngineSettings;
 import io.millrace.engine.settings.KernelSettings;
 import io.millrace.engine.synthetic.SyntheticModel;
-import io.millrace.kernels.KvFormat;
 import io.millrace.standalone.bench.BenchPlot;
 import io.millrace.standalone.bench.BenchReport;
 import io.millrace.standalone.bench.BenchRun;
@@ -13,6 +13,8 @@ import io.millrace.standalone.bench.BenchSetup;
 import io.millrace.standalone.bench.PeerBench;
 import io.millrace.standalone.bench.StoredFormats;
 import io.millrace.standalone.bench.TemporaryFolder;
+import io.millrace.standalone.keys.GivenKey;
+import io.millrace.standalone.keys.GivenKeys;
 import io.millrace.standalone.suite.ModelFolder;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -23,6 +25,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -82,6 +85,7 @@ public final class BenchCommand implements Callable<Integer> {
             names = "--decode",
             paramLabel = "N",
             defaultValue = "64",
+            converter = BenchNumbers.Decoded.class,
             description = "Tokens decoded one by one; 0 for none (default: ${DEFAULT-VALUE}).")
     private int decode;
 
@@ -103,6 +107,7 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(
             names = "--threads",
             paramLabel = "N",
+            converter = BenchNumbers.Threads.class,
             description = "Threads that compute (default: one for each processor).")
     private int threads = Runtime.getRuntime().availableProcessors();
 
@@ -119,9 +124,8 @@ public final class BenchCommand implements Callable<Integer> {
             names = "--kv",
             paramLabel = "NAME",
             defaultValue = "bf16",
-            converter = FormatOptions.KvFormats.class,
             description = "Number format of cached keys: f32, bf16 or int8 (default: ${DEFAULT-VALUE}).")
-    private KvFormat kv = KvFormat.BF16;
+    private String kv = "bf16";
 
     @Option(
             names = "--provider",
@@ -142,6 +146,7 @@ public final class BenchCommand implements Callable<Integer> {
             names = "--chunk",
             paramLabel = "ROWS",
             defaultValue = "512",
+            converter = BenchNumbers.Chunk.class,
             description = "Most tokens of a prefill step (default: ${DEFAULT-VALUE}).")
     private int chunk;
 
@@ -149,6 +154,7 @@ public final class BenchCommand implements Callable<Integer> {
             names = "--repeats",
             paramLabel = "N",
             defaultValue = "5",
+            converter = BenchNumbers.Repeats.class,
             description = "Measurements of each kind; the table has the median speed (default: ${DEFAULT-VALUE}).")
     private int repeats;
 
@@ -156,6 +162,7 @@ public final class BenchCommand implements Callable<Integer> {
             names = "--peer-minutes",
             paramLabel = "N",
             defaultValue = "120",
+            converter = WholeNumbers.Count.class,
             description = "Minutes that LLAMA_BENCH and SWEEP_BENCH may take each (default: ${DEFAULT-VALUE}).")
     private int peerMinutes;
 
@@ -177,9 +184,14 @@ public final class BenchCommand implements Callable<Integer> {
         if (synthetic != null && model.isGiven()) {
             throw new IllegalArgumentException("--synthetic: " + synthetic + " beside --model (expected: one of them)");
         }
-        BenchSettings settings = settings();
+        GivenKeys keys = keys();
+        BenchSettings settings = settings(keys.engine());
         requireFolder("--json", json);
         requireFolder("--svg", svg);
+        return keys.naming(() -> measure(settings));
+    }
+
+    private int measure(BenchSettings settings) throws IOException {
         PeerBench peers =
                 new PeerBench(console.environment(), settings, Duration.ofMinutes(peerMinutes), console::note);
         peers.check();
@@ -243,17 +255,15 @@ public final class BenchCommand implements Callable<Integer> {
         }
     }
 
-    private BenchSettings settings() {
-        if (peerMinutes < 1) {
-            throw new IllegalArgumentException("--peer-minutes: " + peerMinutes + " (expected: at least 1)");
-        }
-        if (threads < 1) {
-            throw new IllegalArgumentException("--threads: " + threads + " (expected: at least 1)");
-        }
-        if (!isa.equals("auto") && (provider.equals("vector") || provider.equals("scalar"))) {
-            throw new IllegalArgumentException("--isa: " + isa + " beside --provider " + provider
-                    + " (expected: auto; only native kernels choose an instruction set)");
-        }
+    private GivenKeys keys() {
+        return new GivenKeys(Map.of(
+                "millrace.kernels.provider", new GivenKey(provider, "--provider"),
+                "millrace.kernels.threads", new GivenKey(Integer.toString(threads), "--threads"),
+                "millrace.kernels.isa", new GivenKey(isa, "--isa"),
+                "millrace.kv.format", new GivenKey(kv, "--kv")));
+    }
+
+    private BenchSettings settings(EngineSettings engine) {
         List<Boolean> dense = new ArrayList<>();
         for (String mode : dsa) {
             dense.add(
@@ -267,14 +277,14 @@ public final class BenchCommand implements Callable<Integer> {
         return new BenchSettings(
                 profiles(),
                 dense,
-                numbers("--prefill", prefill),
+                BenchNumbers.list("--prefill", prefill, 1, BenchSettings.MAX_TOKENS),
                 decode,
-                numbers("--verify", verify),
-                numbers("--depth", depths),
-                kv,
+                BenchNumbers.list("--verify", verify, 1, BenchSettings.MAX_VERIFY),
+                BenchNumbers.list("--depth", depths, 0, BenchSettings.MAX_TOKENS),
+                engine.kv().format(),
                 chunk,
                 repeats,
-                new KernelSettings(provider, threads, null, isa));
+                engine.kernels());
     }
 
     private BenchSetup setup(BenchSettings settings, PeerBench peers) {
@@ -320,18 +330,5 @@ public final class BenchCommand implements Callable<Integer> {
         }
         ModelFolder.require(model.directory());
         return StoredFormats.of(model.directory()).choose(asked);
-    }
-
-    private static List<Integer> numbers(String option, String text) {
-        List<Integer> numbers = new ArrayList<>();
-        for (String part : text.isBlank() ? new String[0] : text.split(",", -1)) {
-            try {
-                numbers.add(Integer.parseInt(part.strip()));
-            } catch (NumberFormatException e) {
-                throw new IllegalArgumentException(
-                        option + ": \"" + text + "\" (expected: numbers separated by commas, e.g. 512,2048)", e);
-            }
-        }
-        return numbers;
     }
 }

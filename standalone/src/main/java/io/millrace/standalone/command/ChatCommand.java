@@ -42,7 +42,7 @@ public final class ChatCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        return session.run(this::converse);
+        return session.run(console, () -> {}, this::converse);
     }
 
     private int converse(MillraceClient client) throws IOException {

@@ -7,12 +7,20 @@ import java.io.InputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
 
 /// What a command reads and writes; a test brings its own. Text is UTF-8 whatever the locale says.
 ///
-/// @param out  answers; buffered, to be flushed
-/// @param err  everything that is not an answer
-public record Console(InputStream in, PrintStream out, PrintStream err, Map<String, String> environment) {
+/// @param out         answers; buffered, to be flushed
+/// @param err         everything that is not an answer
+/// @param properties  system properties
+public record Console(
+        InputStream in,
+        PrintStream out,
+        PrintStream err,
+        Map<String, String> environment,
+        Map<String, String> properties) {
 
     /// The process's own.
     public static Console ofProcess() {
@@ -20,7 +28,17 @@ public record Console(InputStream in, PrintStream out, PrintStream err, Map<Stri
                 new FileInputStream(FileDescriptor.in),
                 new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8),
                 new PrintStream(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8),
-                System.getenv());
+                System.getenv(),
+                systemProperties());
+    }
+
+    private static Map<String, String> systemProperties() {
+        Properties all = System.getProperties();
+        Map<String, String> properties = new TreeMap<>();
+        for (String name : all.stringPropertyNames()) {
+            properties.put(name, all.getProperty(name));
+        }
+        return properties;
     }
 
     /// One line about what goes on, beside the answers.

@@ -55,10 +55,7 @@ public final class DemoCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        if (session.startsSuite()) {
-            note(SuiteLauncher.STARTING);
-        }
-        return session.run(this::show);
+        return session.run(console, () -> note(SuiteLauncher.STARTING), this::show);
     }
 
     private int show(MillraceClient client) throws IOException {

@@ -1,5 +1,6 @@
 package io.millrace.standalone.command;
 
+import io.millrace.kernels.provider.KernelProviders;
 import io.millrace.standalone.doctor.Doctor;
 import io.millrace.standalone.doctor.Finding;
 import io.millrace.standalone.doctor.Surroundings;
@@ -27,6 +28,7 @@ public final class DoctorCommand implements Callable<Integer> {
             names = "--port",
             paramLabel = "N",
             defaultValue = "8080",
+            converter = WholeNumbers.Port.class,
             description = "Port that is to be free, or Millrace's already (default: ${DEFAULT-VALUE}).")
     private int port;
 
@@ -44,6 +46,10 @@ public final class DoctorCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        if (!KernelProviders.isName(provider)) {
+            throw new IllegalArgumentException("--provider: " + (provider.isEmpty() ? "\"\"" : provider)
+                    + " (expected: " + KernelProviders.NAMES + ")");
+        }
         boolean healthy = true;
         for (Finding finding : new Doctor(surroundings).examine(model.directory(), provider, port)) {
             console.out().println(finding.line());

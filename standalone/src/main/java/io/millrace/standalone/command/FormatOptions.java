@@ -1,37 +1,26 @@
 package io.millrace.standalone.command;
 
-import io.millrace.engine.profile.WeightProfile;
-import io.millrace.engine.settings.DsaSettings;
-import io.millrace.engine.settings.EngineSettings;
-import io.millrace.engine.settings.KernelSettings;
-import io.millrace.engine.settings.KvSettings;
-import io.millrace.engine.settings.WeightsSettings;
-import io.millrace.kernels.KvFormat;
-import java.util.Locale;
+import io.millrace.standalone.keys.GivenKey;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.TypeConversionException;
 
-/// Number formats, and where packed weights are kept: the keys `millrace.weights.*` and `millrace.kv.*`
-/// of a command line.
+/// Number formats, where packed weights are kept and the instruction set: some of the keys
+/// `millrace.weights.*`, `millrace.kv.*` and `millrace.kernels.*` as options of their own.
 final class FormatOptions {
     @Option(
             names = "--profile",
             paramLabel = "NAME",
-            defaultValue = "checkpoint",
-            converter = Profiles.class,
             description = "Number formats of the weights: checkpoint (as stored), bf16, w8a8 or w4a8"
-                    + " (default: ${DEFAULT-VALUE}).")
-    private WeightProfile profile = WeightProfile.CHECKPOINT;
+                    + " (default: checkpoint).")
+    private @Nullable String profile;
 
     @Option(
             names = "--kv-format",
             paramLabel = "NAME",
-            defaultValue = "bf16",
-            converter = KvFormats.class,
-            description = "Number format of cached keys: f32, bf16 or int8 (default: ${DEFAULT-VALUE}).")
-    private KvFormat kvFormat = KvFormat.BF16;
+            description = "Number format of cached keys: f32, bf16 or int8 (default: bf16).")
+    private @Nullable String kvFormat;
 
     @Option(
             names = "--pack-dir",
@@ -44,42 +33,22 @@ final class FormatOptions {
             names = "--isa",
             paramLabel = "LEVEL",
             description = "Instruction set of the native kernels: auto, portable, avx2, avxvnni or avx512"
-                    + " (default: ${DEFAULT-VALUE}).")
-    private String isa = "auto";
+                    + " (default: auto).")
+    private @Nullable String isa;
 
-    /// Settings of an engine.
-    ///
-    /// @param provider  of its kernels
-    EngineSettings engine(String provider) {
-        return new EngineSettings(
-                new KernelSettings(provider, 0, null, isa),
-                DsaSettings.defaults(),
-                new KvSettings(kvFormat, null),
-                new WeightsSettings(0, profile, packDir));
+    /// The options that are given, by key.
+    Map<String, GivenKey> given() {
+        Map<String, GivenKey> given = new LinkedHashMap<>();
+        put(given, "millrace.weights.profile", "--profile", profile);
+        put(given, "millrace.kv.format", "--kv-format", kvFormat);
+        put(given, "millrace.weights.pack-dir", "--pack-dir", packDir);
+        put(given, "millrace.kernels.isa", "--isa", isa);
+        return given;
     }
 
-    /// Reads a profile's name.
-    static final class Profiles implements ITypeConverter<WeightProfile> {
-        @Override
-        public WeightProfile convert(String value) {
-            try {
-                return WeightProfile.of(value);
-            } catch (IllegalArgumentException e) {
-                throw new TypeConversionException(String.valueOf(e.getMessage()));
-            }
-        }
-    }
-
-    /// Reads the name of a format of cached keys.
-    static final class KvFormats implements ITypeConverter<KvFormat> {
-        @Override
-        public KvFormat convert(String value) {
-            for (KvFormat format : KvFormat.values()) {
-                if (format.name().toLowerCase(Locale.ROOT).equals(value)) {
-                    return format;
-                }
-            }
-            throw new TypeConversionException("\"" + value + "\" (expected: f32, bf16 or int8)");
+    private static void put(Map<String, GivenKey> given, String key, String option, @Nullable String value) {
+        if (value != null) {
+            given.put(key, new GivenKey(value, option));
         }
     }
 }

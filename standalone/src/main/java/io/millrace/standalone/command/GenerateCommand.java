@@ -53,7 +53,7 @@ public final class GenerateCommand implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "the prompt is empty (expected: text as argument or on standard input)");
         }
-        return session.run(client -> generate(client, text));
+        return session.run(console, () -> {}, client -> generate(client, text));
     }
 
     private String fromInput() throws IOException {

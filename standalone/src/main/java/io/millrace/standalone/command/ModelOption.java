@@ -25,7 +25,7 @@ public final class ModelOption {
         if (model != null) {
             if (model.toString().isBlank()) {
                 throw new IllegalArgumentException(
-                        "model: \"\" (expected: a model folder; without --model it is the" + " embedded one)");
+                        "--model: \"\" (expected: a model folder; without it, it is the embedded one)");
             }
             return model;
         }

@@ -1,16 +1,22 @@
 package io.millrace.standalone.command;
 
 import io.millrace.standalone.client.MillraceClient;
+import io.millrace.standalone.keys.GivenKeys;
 import io.millrace.standalone.suite.Suite;
+import io.millrace.standalone.suite.SuiteSettings;
 import java.io.IOException;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.time.Duration;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.TypeConversionException;
 
 /// Where a command's questions go: a running suite by its address, else one of its own in this process.
 public final class Session {
@@ -26,8 +32,29 @@ public final class Session {
     @Option(
             names = "--url",
             paramLabel = "URL",
+            converter = Address.class,
             description = "Ask the suite that runs there instead of starting one, e.g. http://127.0.0.1:8080.")
     private @Nullable URI url;
+
+    /// Reads the address of a suite.
+    static final class Address implements ITypeConverter<URI> {
+        @Override
+        public URI convert(String value) {
+            try {
+                URI address = new URI(value);
+                if (MillraceClient.isServer(address)) {
+                    return address;
+                }
+            } catch (URISyntaxException e) {
+                throw new TypeConversionException(refusal(value));
+            }
+            throw new TypeConversionException(refusal(value));
+        }
+
+        private static String refusal(String value) {
+            return "\"" + value + "\" (expected: one like http://127.0.0.1:8080)";
+        }
+    }
 
     /// Uses a client.
     interface Use {
@@ -36,28 +63,30 @@ public final class Session {
 
     /// Whether the questions go to a suite of their own.
     ///
-    /// @throws ParameterException        if the command line names both a running suite and a model
-    /// @throws IllegalArgumentException  if nobody can work with an option of that suite
-    boolean startsSuite() {
-        if (url != null && options.namesModel()) {
+    /// @throws ParameterException  if the command line names both a running suite and a setting of a new one
+    private boolean startsSuite() {
+        Optional<String> setting = options.given();
+        if (url != null && setting.isPresent()) {
             throw new ParameterException(
                     spec.commandLine(),
-                    "--url and --model exclude each other (expected: one of them; a running suite has its model)");
-        }
-        if (url == null) {
-            options.settings();
+                    "--url and " + setting.get() + " exclude each other (expected: one of them; a running suite has"
+                            + " its own)");
         }
         return url == null;
     }
 
+    /// @param starting  done before a suite is started, if one is
     /// @return what the use returns
-    int run(Use use) throws IOException {
+    int run(Console console, Runnable starting, Use use) throws IOException {
         if (!startsSuite() && url != null) {
             try (MillraceClient client = new MillraceClient(url)) {
                 return use.with(client);
             }
         }
-        try (Suite suite = SuiteLauncher.launch(options.settings().closingWithin(GRACE), options.verbose())) {
+        GivenKeys keys = options.keys(console);
+        SuiteSettings settings = options.settings(keys).closingWithin(GRACE);
+        starting.run();
+        try (Suite suite = keys.naming(() -> SuiteLauncher.launch(settings, options.verbose()))) {
             return ask(suite, use);
         }
     }

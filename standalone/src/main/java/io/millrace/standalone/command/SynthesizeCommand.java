@@ -6,9 +6,12 @@ import io.millrace.engine.profile.WeightProfile;
 import io.millrace.engine.settings.KernelSettings;
 import io.millrace.engine.synthetic.SyntheticModel;
 import io.millrace.kernels.MlaForm;
+import io.millrace.standalone.keys.GivenKey;
+import io.millrace.standalone.keys.GivenKeys;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -57,6 +60,7 @@ public final class SynthesizeCommand implements Callable<Integer> {
             names = "--seed",
             paramLabel = "N",
             defaultValue = "1",
+            converter = WholeNumbers.Seed.class,
             description = "What the weights follow from (default: ${DEFAULT-VALUE}).")
     private long seed = 1;
 
@@ -67,15 +71,16 @@ public final class SynthesizeCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         WeightProfile formats = profile();
+        GivenKeys keys = new GivenKeys(Map.of("millrace.kernels.provider", new GivenKey(provider, "--provider")));
+        KernelSettings kernels = keys.engine().kernels();
         Path from = tokenizer == null ? new ModelOption().directory() : tokenizer;
         if (!Files.exists(from.resolve("tokenizer.json"))) {
             throw new IllegalArgumentException("--tokenizer: " + from + " (expected: a folder with tokenizer.json)");
         }
-        SyntheticModel model =
-                new SyntheticModel(config, formats, from, new KernelSettings(provider, 0, null, null), seed);
+        SyntheticModel model = new SyntheticModel(config, formats, from, kernels, seed);
         ModelConfig shape;
         try (LoadingBar bar = new LoadingBar(LoadingBar.hasTerminal(), "writing")) {
-            shape = model.write(out, bar);
+            shape = keys.naming(() -> model.write(out, bar));
         }
         long weights = ModelPack.plan(shape, formats, MlaForm.ABSORBED).elements();
         long bytes = Files.size(out.resolve(ModelPack.FILE_NAME));

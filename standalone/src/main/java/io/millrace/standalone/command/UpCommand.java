@@ -1,11 +1,13 @@
 package io.millrace.standalone.command;
 
+import io.millrace.standalone.keys.GivenKeys;
 import io.millrace.standalone.suite.Suite;
 import io.millrace.standalone.suite.SuiteSettings;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -24,8 +26,6 @@ import picocli.CommandLine.Option;
             "143:ended by SIGTERM"
         })
 public final class UpCommand implements Callable<Integer> {
-    private static final int MAX_GRACE_SECONDS = 3600;
-
     private final Console console;
 
     @Mixin
@@ -35,6 +35,7 @@ public final class UpCommand implements Callable<Integer> {
             names = "--port",
             paramLabel = "N",
             defaultValue = "8080",
+            converter = WholeNumbers.Port.class,
             description = "Port of the REST surface, 0 for any free one (default: ${DEFAULT-VALUE}).")
     private int port;
 
@@ -49,6 +50,7 @@ public final class UpCommand implements Callable<Integer> {
             names = "--shutdown-grace",
             paramLabel = "SECONDS",
             defaultValue = "5",
+            converter = Grace.class,
             description = "How long requests under way may go on after Ctrl-C or SIGTERM; what is not complete then"
                     + " gets an error (default: ${DEFAULT-VALUE}).")
     private int shutdownGraceSeconds;
@@ -59,19 +61,26 @@ public final class UpCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        if (shutdownGraceSeconds < 1 || shutdownGraceSeconds > MAX_GRACE_SECONDS) {
-            throw new IllegalArgumentException(
-                    "--shutdown-grace: " + shutdownGraceSeconds + " (expected: 1.." + MAX_GRACE_SECONDS + ")");
-        }
+        GivenKeys keys = options.keys(console);
         SuiteSettings settings =
-                options.settings().at(host, port).closingWithin(Duration.ofSeconds(shutdownGraceSeconds));
+                options.settings(keys).at(host, port).closingWithin(Duration.ofSeconds(shutdownGraceSeconds));
         console.note(SuiteLauncher.STARTING);
-        try (Suite suite = SuiteLauncher.launch(settings, options.verbose())) {
+        try (Suite suite = keys.naming(() -> SuiteLauncher.launch(settings, options.verbose()))) {
             console.out().println("ready " + suite.url());
             console.out().flush();
             suite.awaitClosed();
             SuiteLauncher.requireSound(suite);
         }
         return ExitCode.OK;
+    }
+
+    /// Reads a grace period.
+    static final class Grace implements ITypeConverter<Integer> {
+        private static final int MAX_SECONDS = 3600;
+
+        @Override
+        public Integer convert(String value) {
+            return (int) WholeNumbers.read(value, 1, MAX_SECONDS);
+        }
     }
 }

@@ -12,8 +12,12 @@ import io.millrace.engine.settings.KernelSettings;
 import io.millrace.engine.settings.KvSettings;
 import io.millrace.engine.settings.WeightsSettings;
 import io.millrace.kernels.KvFormat;
+import io.millrace.standalone.keys.GivenKey;
+import io.millrace.standalone.keys.GivenKeys;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -60,9 +64,11 @@ public final class VerifyCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() {
+    public Integer call() throws IOException {
+        GivenKeys keys = new GivenKeys(Map.of("millrace.kernels.provider", new GivenKey(provider, "--provider")));
+        EngineSettings settings = settings(keys.engine().kernels());
         try (GoldenFile file = GoldenFile.open(goldenFile());
-                LoadedModel loaded = load()) {
+                LoadedModel loaded = keys.naming(() -> load(settings))) {
             GoldenResult result = GoldenCheck.run(loaded, file);
             print(loaded, result);
             return result.withinTolerance() ? ExitCode.OK : ExitCode.FAILED;
@@ -73,18 +79,15 @@ public final class VerifyCommand implements Callable<Integer> {
         return golden == null ? model.directory().resolve("golden.safetensors") : golden;
     }
 
-    private LoadedModel load() {
+    private LoadedModel load(EngineSettings settings) {
         try (LoadingBar bar = new LoadingBar(LoadingBar.hasTerminal())) {
-            return LoadedModel.load(model.directory(), settings(), bar);
+            return LoadedModel.load(model.directory(), settings, bar);
         }
     }
 
-    private EngineSettings settings() {
+    private static EngineSettings settings(KernelSettings kernels) {
         return new EngineSettings(
-                new KernelSettings(provider, 0, null, null),
-                DsaSettings.defaults(),
-                new KvSettings(KvFormat.F32, null),
-                WeightsSettings.defaults());
+                kernels, DsaSettings.defaults(), new KvSettings(KvFormat.F32, null), WeightsSettings.defaults());
     }
 
     private void print(LoadedModel loaded, GoldenResult result) {

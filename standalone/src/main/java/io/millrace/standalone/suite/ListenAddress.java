@@ -59,7 +59,7 @@ final class ListenAddress {
 
     private static IllegalArgumentException notOurs(String host, @Nullable IOException cause) {
         return new IllegalArgumentException(
-                "host: " + host + " (expected: an address of this machine, 127.0.0.1, or 0.0.0.0 for all)", cause);
+                "--host: " + host + " (expected: an address of this machine, 127.0.0.1, or 0.0.0.0 for all)", cause);
     }
 
     static MillraceException portInUse(int port, Exception cause) {

@@ -1,8 +1,7 @@
 package io.millrace.standalone.suite;
 
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.LazyInitializationExcludeFilter;
@@ -18,7 +17,7 @@ final class ServiceStart {
     private static final String FREE_PORT = "0";
 
     private final SpringApplicationBuilder builder;
-    private final List<String> arguments = new ArrayList<>();
+    private final Map<String, String> arguments = new LinkedHashMap<>();
 
     /// @param builder  of the service's application
     /// @param folder   of its settings on the class path
@@ -66,7 +65,19 @@ final class ServiceStart {
     }
 
     ServiceStart set(String key, String value) {
-        arguments.add("--" + key + "=" + value);
+        arguments.put(key, value);
+        return this;
+    }
+
+    /// Those of the keys that are the service's own.
+    ///
+    /// @param section  its keys begin with, e.g. `millrace.prefill.`
+    ServiceStart set(String section, Map<String, String> keys) {
+        keys.forEach((key, value) -> {
+            if (key.startsWith(section)) {
+                set(key, value);
+            }
+        });
         return this;
     }
 
@@ -80,7 +91,9 @@ final class ServiceStart {
     }
 
     ConfigurableApplicationContext run() {
-        return builder.run(arguments.toArray(String[]::new));
+        return builder.run(arguments.entrySet().stream()
+                .map(argument -> "--" + argument.getKey() + "=" + argument.getValue())
+                .toArray(String[]::new));
     }
 
     /// Where a started service answers gRPC.

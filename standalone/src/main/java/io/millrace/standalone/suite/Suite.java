@@ -94,16 +94,17 @@ public final class Suite implements AutoCloseable {
         }
     }
 
-    /// Reading takes longest and the first context pays for all classes of the framework, so these two
-    /// go side by side; then prefill and decode; the gateway needs the ports of all.
+    /// Loading takes longest and the first context pays for all classes of the framework, so these two
+    /// go side by side, once tokenizer and chat template are found sound; then prefill and decode; the
+    /// gateway needs the ports of all.
     private void startServices(LoadProgress progress) {
         try (ExecutorService starters = Executors.newThreadPerTaskExecutor(
                 Thread.ofPlatform().name("suite-start-", 0).daemon().factory())) {
+            Future<ConfigurableApplicationContext> caching = starters.submit(this::startKvCache);
+            ServedModel readModel = await(starters.submit(this::read));
             Future<LoadedModel> loading = starters.submit(() -> load(progress));
-            Future<ServedModel> reading = starters.submit(this::read);
-            String cache = ServiceStart.target(startKvCache());
+            String cache = ServiceStart.target(await(caching));
             LoadedModel loaded = await(loading);
-            ServedModel readModel = await(reading);
             Future<ConfigurableApplicationContext> prefill =
                     starters.submit(() -> startPrefill(loaded, readModel, cache));
             String decodeTarget = ServiceStart.target(startDecode(loaded, readModel, cache));
@@ -132,6 +133,7 @@ public final class Suite implements AutoCloseable {
                 SuiteService.KV_CACHE,
                 new ServiceStart(KvCacheApplication.builder(), "io/millrace/kvcache")
                         .rpcOnly()
+                        .set("millrace.kv-cache.", settings.serviceKeys())
                         .run());
     }
 
@@ -142,6 +144,7 @@ public final class Suite implements AutoCloseable {
                         .rpcOnly()
                         .set("millrace.model.served-name", read.name())
                         .set("millrace.prefill.instance", "prefill")
+                        .set("millrace.prefill.", settings.serviceKeys())
                         .set("millrace.prefill.kv-cache-targets", cache)
                         .beans(Map.of("loadedModel", loaded, "serviceFailure", onFailure()))
                         .run());
@@ -154,6 +157,7 @@ public final class Suite implements AutoCloseable {
                         .rpcOnly()
                         .set("millrace.model.served-name", read.name())
                         .set("millrace.decode.instance", "decode")
+                        .set("millrace.decode.", settings.serviceKeys())
                         .set("millrace.decode.kv-cache-targets", cache)
                         .beans(Map.of(
                                 "loadedModel", loaded, "tokenizer", read.tokenizer(), "serviceFailure", onFailure()))
@@ -171,6 +175,7 @@ public final class Suite implements AutoCloseable {
                             .set("millrace.gateway.kv-cache-targets", cache)
                             // A decode service that died takes the gateway with it: nothing to wait for.
                             .set("millrace.gateway.retries.resume-wait", "0s")
+                            .set("millrace.gateway.", settings.serviceKeys())
                             .beans(Map.of("servedModel", read))
                             .run());
         } catch (RuntimeException e) {

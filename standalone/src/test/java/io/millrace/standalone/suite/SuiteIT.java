@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.model.LoadProgress;
+import io.millrace.engine.settings.EngineSettings;
+import io.millrace.engine.settings.WeightsSettings;
 import io.millrace.standalone.client.MillraceClient;
 import io.millrace.standalone.client.Receipt;
 import io.millrace.standalone.client.Reply;
@@ -134,6 +136,28 @@ class SuiteIT {
         assertRefused(folder.resolve("nowhere"), "nowhere does not exist");
     }
 
+    /// Packing is what takes long; there is no pack.
+    @Test
+    void aBrokenTokenizerOrTemplateIsToldBeforeWeightsAreRead(@TempDir Path folder) throws IOException {
+        Path model = Files.createDirectory(folder.resolve("model"));
+        for (String name : List.of("config.json", "tokenizer.json", "model.safetensors")) {
+            Files.copy(MINI.resolve(name), model.resolve(name));
+        }
+        Path packs = folder.resolve("packs");
+        EngineSettings plain = EngineSettings.defaults();
+        SuiteSettings settings = SuiteSettings.of(model)
+                .with(new EngineSettings(
+                        plain.kernels(), plain.dsa(), plain.kv(), new WeightsSettings(0, null, packs.toString())));
+        Files.writeString(model.resolve("chat_template.jinja"), "{% if %}");
+        assertRefused(settings, "chat_template.jinja");
+        Files.delete(model.resolve("chat_template.jinja"));
+        for (String broken : List.of("", "{", "{}", "[]")) {
+            Files.writeString(model.resolve("tokenizer.json"), broken);
+            assertRefused(settings, "tokenizer.json");
+        }
+        assertThat(packs).doesNotExist();
+    }
+
     @Test
     void aProviderThatCannotRunIsNamed() {
         try (Suite other = new Suite(SuiteSettings.of(MINI).computedBy("ascend"))) {
@@ -144,7 +168,11 @@ class SuiteIT {
     }
 
     private static void assertRefused(Path folder, String said) {
-        try (Suite other = new Suite(SuiteSettings.of(folder))) {
+        assertRefused(SuiteSettings.of(folder), said);
+    }
+
+    private static void assertRefused(SuiteSettings settings, String said) {
+        try (Suite other = new Suite(settings)) {
             assertThatThrownBy(() -> other.start(LoadProgress.SILENT))
                     .isInstanceOf(MillraceException.class)
                     .hasMessageContaining(said);
