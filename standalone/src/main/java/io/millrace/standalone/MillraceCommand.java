@@ -10,11 +10,13 @@ import io.millrace.standalone.command.ExitCode;
 import io.millrace.standalone.command.GenerateCommand;
 import io.millrace.standalone.command.QuantizeCommand;
 import io.millrace.standalone.command.RenderCommand;
+import io.millrace.standalone.command.SuiteOptions;
 import io.millrace.standalone.command.SynthesizeCommand;
 import io.millrace.standalone.command.TokenizeCommand;
 import io.millrace.standalone.command.UpCommand;
 import io.millrace.standalone.command.VerifyCommand;
 import io.millrace.standalone.doctor.Surroundings;
+import io.millrace.standalone.keys.KeySources;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
@@ -23,6 +25,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.Spec;
 
 /// The `millrace` command. Each subcommand is a class of its own in [io.millrace.standalone.command].
@@ -62,8 +65,27 @@ public final class MillraceCommand implements Runnable {
         line.setOut(new PrintWriter(console.out(), true, StandardCharsets.UTF_8));
         line.setErr(new PrintWriter(console.err(), true, StandardCharsets.UTF_8));
         line.setParameterExceptionHandler(UsageError::explain);
+        line.setExecutionStrategy(result -> {
+            noteUnread(result, console);
+            return new CommandLine.RunLast().execute(result);
+        });
         line.setExecutionExceptionHandler((e, failed, result) -> explainFailure(e, failed));
         return line;
+    }
+
+    /// Keys of services that are set and mean nothing to a command which starts none.
+    private static void noteUnread(ParseResult result, Console console) {
+        ParseResult command = result.hasSubcommand() ? result.subcommand() : result;
+        CommandSpec called = command.commandSpec();
+        if (command.isUsageHelpRequested()
+                || command.isVersionHelpRequested()
+                || called.parent() == null
+                || SuiteOptions.areTakenBy(called)) {
+            return;
+        }
+        for (String name : KeySources.names(console.properties(), console.environment())) {
+            console.note(name + ": no effect on '" + called.qualifiedName() + "', which reads its options alone");
+        }
     }
 
     /// Without a subcommand.

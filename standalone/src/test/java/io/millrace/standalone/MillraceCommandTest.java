@@ -294,6 +294,21 @@ class MillraceCommandTest {
     }
 
     @Test
+    void settingsOfServicesThatACommandDoesNotReadAreNamed() {
+        Map<String, String> environment = Map.of(
+                "MILLRACE_KV_FORMAT", "int8", "MILLRACE_AOT", "off", "MILLRACE_PORT_80_TCP", "tcp://a", "HOME", "/");
+        Map<String, String> properties = Map.of("millrace.kernels.threads", "2", "millrace.home", "/", "user.dir", "/");
+        byte[] line = "{\"text\": \"a\"}".getBytes(StandardCharsets.UTF_8);
+        CommandRun outcome = CommandRun.of(line, environment, properties, "tokenize", "--model", MINI.toString());
+        assertThat(outcome.answers()).containsExactly("{\"ids\":[64]}");
+        String why = ": no effect on 'millrace tokenize', which reads its options alone";
+        assertThat(outcome.errors().lines())
+                .containsExactly("millrace: -Dmillrace.kernels.threads" + why, "millrace: MILLRACE_KV_FORMAT" + why);
+        CommandRun help = CommandRun.of(line, environment, properties, "tokenize", "--help");
+        assertThat(help.errors()).isEmpty();
+    }
+
+    @Test
     void aFolderWithoutWhatTokenizeNeedsIsOneSentenceAndExitCodeOne() {
         CommandRun outcome = CommandRun.of("{}", "tokenize", "--model", folder.toString());
         assertThat(outcome.exitCode()).isEqualTo(1);

@@ -42,7 +42,7 @@ public record Console(
     }
 
     /// One line about what goes on, beside the answers.
-    void note(String text) {
+    public void note(String text) {
         err.println("millrace: " + text);
     }
 }

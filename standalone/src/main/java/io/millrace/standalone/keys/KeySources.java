@@ -34,6 +34,25 @@ public final class KeySources {
         return List.copyOf(unused);
     }
 
+    /// Properties and variables that are keys of a service: a command that starts none does not read them.
+    ///
+    /// @return how each is written where it is set
+    public static List<String> names(Map<String, String> properties, Map<String, String> environment) {
+        SuiteKeys known = new SuiteKeys();
+        List<String> names = new ArrayList<>();
+        for (String name : new TreeMap<>(properties).keySet()) {
+            if (name.startsWith(SuiteKeys.PREFIX) && known.named(name).isPresent()) {
+                names.add(PROPERTY + name);
+            }
+        }
+        for (String name : new TreeMap<>(environment).keySet()) {
+            if (isVariable(name) && known.ofVariable(name).isPresent()) {
+                names.add(name);
+            }
+        }
+        return names;
+    }
+
     /// @param options      by key
     /// @param arguments    that begin with [#ARGUMENT]
     /// @param properties   system properties
@@ -52,8 +71,7 @@ public final class KeySources {
     }
 
     private void readVariable(String name, String value) {
-        String upper = name.toUpperCase(Locale.ROOT).replace('.', '_');
-        if (!upper.startsWith(VARIABLE) || OTHER_VARIABLES.contains(name)) {
+        if (!isVariable(name)) {
             return;
         }
         Optional<String> key = known.ofVariable(name);
@@ -66,6 +84,11 @@ public final class KeySources {
             throw unknown(name, near);
         }
         unused.add(name);
+    }
+
+    private static boolean isVariable(String name) {
+        String upper = name.toUpperCase(Locale.ROOT).replace('.', '_');
+        return upper.startsWith(VARIABLE) && !OTHER_VARIABLES.contains(name);
     }
 
     private void readProperty(String name, String value) {
