@@ -231,9 +231,8 @@ INLINE lines_ahead chunk_ahead(const linear_call *call, int64_t number, int64_t 
     return (lines_ahead){from, call->part[number].panel_bytes, from ? share : 0};
 }
 
-// Few rows: nothing but memory to wait for. A chunk is read in as many streams as a tile has panels, side by side, each a
-// run of neighbouring panels: memory gives more to several streams than to one, and long ones are foreseen by the
-// processor itself.
+// Few rows: nothing but memory to wait for. A chunk is read in as many streams as a tile has panels, side by side: memory
+// gives more to several streams than to one. Each is a run of neighbouring panels and so goes on from tile to tile.
 static void stream(const linear_part *part, int64_t from, int64_t end) {
     int64_t run = (end - from + TILE_PANELS - 1) / TILE_PANELS;
     for (int64_t panel = from; panel < from + run; panel++) {

@@ -323,12 +323,7 @@ class BadInputTest {
         HttpResponse<String> response = suite.post("/v1/chat/completions", Suite.chat(fields));
 
         assertThat(response.statusCode()).isEqualTo(400);
-        assertThat(Suite.JSON
-                        .readTree(response.body())
-                        .get("error")
-                        .get("message")
-                        .asString())
-                .isEqualTo(message);
+        says(response, message);
     }
 
     @Test
@@ -399,14 +394,18 @@ class BadInputTest {
                 "messages[3].tool_call_id: \"c3\" (expected: the id of one of the tool_calls before it)");
     }
 
-    private void refusedTurn(HttpResponse<String> response, String param, String message) {
-        refused(response, 400, "invalid_request", param);
+    private static void says(HttpResponse<String> response, String message) {
         assertThat(Suite.JSON
                         .readTree(response.body())
                         .get("error")
                         .get("message")
                         .asString())
                 .isEqualTo(message);
+    }
+
+    private void refusedTurn(HttpResponse<String> response, String param, String message) {
+        refused(response, 400, "invalid_request", param);
+        says(response, message);
     }
 
     @Test

@@ -18,12 +18,12 @@ import java.util.TreeMap;
 /// The keys that a suite in one process takes: those of its four services.
 final class SuiteKeys {
     static final String PREFIX = "millrace.";
-    /// Sections of which a service binds its own, with their records.
-    static final Map<String, Class<?>> SERVICES = Map.of(
+    /// Sections of which a service binds its own, with their records, in the order in which they are checked.
+    static final Map<String, Class<?>> SERVICES = new TreeMap<>(Map.of(
             "millrace.prefill", PrefillSettings.class,
             "millrace.decode", DecodeSettings.class,
             "millrace.gateway", GatewayProperties.class,
-            "millrace.kv-cache", KvCacheSettings.class);
+            "millrace.kv-cache", KvCacheSettings.class));
 
     /// Where the services find each other, which a suite knows best.
     private static final Set<String> INNER = Set.of(

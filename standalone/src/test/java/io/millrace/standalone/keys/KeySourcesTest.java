@@ -123,6 +123,20 @@ class KeySourcesTest {
                 .hasMessageStartingWith(variable + ": " + said.strip());
     }
 
+    @Test
+    void ofSeveralWrongValuesTheSameOneIsToldAlways() {
+        GivenKeys keys = read(
+                Map.of(),
+                List.of(
+                        "--millrace.prefill.verify-checksums=maybe",
+                        "--millrace.kv-cache.capacity-bytes=0",
+                        "--millrace.gateway.limits.max-choices=0",
+                        "--millrace.decode.schedule.max-sequences=0"),
+                Map.of(),
+                Map.of());
+        assertThatThrownBy(keys::requireSound).hasMessageStartingWith("--millrace.decode.schedule.max-sequences: 0");
+    }
+
     private static void refused(String said, String... arguments) {
         assertThatThrownBy(() -> read(Map.of(), List.of(arguments), Map.of(), Map.of()))
                 .isInstanceOf(IllegalArgumentException.class)
