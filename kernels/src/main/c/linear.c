@@ -9,6 +9,8 @@ typedef struct {
     int64_t output;      // first output of the tile
     int64_t spread;      // panels from one of the tile to the next
     lines_ahead ahead;   // what to fetch meanwhile
+    int64_t turn;        // int4: bytes of it up to the end of a panel's codes, where scales lie between,
+    int64_t scales;      // and bytes from its start to the scales that are fetched
 } tile_place;
 
 // Bytes from one panel of the tile to the next.
@@ -89,46 +91,53 @@ INLINE int32_t group_sum(const int8_t *codes, const int32_t *sums, int64_t first
     return sum;
 }
 
-INLINE void w4_tile(const tile_place *t, int rows, int panels) {
+// The groups of a tile of int4, of so many octets each. `octets` is constant after inlining where groups have the usual
+// size: loops of four steps are not worth their turns.
+INLINE void w4_groups(const tile_place *t, int rows, int panels, int64_t octets, float (*total)[LANES]) {
     const linear_part *part = t->part;
     const rounded_rows *in = &part->rounded;
     const int8_t *x[TILE_ROWS];
     const int32_t *sums[TILE_ROWS];
-    float total[CELLS][LANES];
     UNROLL for (int r = 0; r < rows; r++) {
         int64_t source = source_row(part, t->row + r);
         x[r] = in->codes + source * in->stride;
         sums[r] = in->sums + source * in->sum_step + 1;
     }
-    UNROLL for (int i = 0; i < rows * panels; i++) {
-        store(total[i], zero());
-    }
-    int64_t octets = part->group / 8;
-    for (int64_t g = 0; g < part->depth / part->group; g++) {
-        int32_t start[TILE_ROWS];
-        for (int r = 0; r < rows; r++) {
-            start[r] = group_sum(x[r], sums[r], g * part->group, part->group);
-        }
+    const int64_t scales_size = part->panel_bytes - part->group_scales;
+    for (int64_t g = 0; g < part->depth / (octets * 8); g++) {
+        int64_t from = g * octets * 64, scales_from = g * LANES * 2;
         ints acc[CELLS];
         UNROLL for (int i = 0; i < rows * panels; i++) {
-            acc[i] = all_ints(-8 * start[i / panels]);
+            acc[i] = all_ints(-8 * group_sum(x[i / panels], sums[i / panels], g * octets * 8, octets * 8));
         }
-        const uint8_t *w = t->w + g * octets * 64;
         lines_ahead ahead = t->ahead;
-        ahead.from += ahead.streams ? g * octets * 64 : 0;
-        fetch_lines(panels, t->ahead, part->group_scales + g * LANES * 2);
-        tile_w4(rows, panels, x, g * part->group, w, panel_step(t), octets, ahead, acc);
+        ahead.from += ahead.streams ? from + (from >= t->turn ? scales_size : 0) : 0;
+        fetch_lines(panels, t->ahead, t->scales + scales_from);
+        tile_w4(rows, panels, x, g * octets * 8, t->w + from, panel_step(t), octets, ahead, acc);
         floats scale[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {
-            const uint8_t *scales = t->w + p * panel_step(t) + part->group_scales + g * LANES * 2;
+            const uint8_t *scales = t->w + p * panel_step(t) + part->group_scales + scales_from;
             scale[p] = load_bf16((const uint16_t *) scales);
         }
         UNROLL for (int i = 0; i < rows * panels; i++) {
             store(total[i], fma_lanes(to_floats(acc[i]), scale[i % panels], load(total[i])));
         }
     }
+}
+
+INLINE void w4_tile(const tile_place *t, int rows, int panels) {
+    const linear_part *part = t->part;
+    float total[CELLS][LANES];
     UNROLL for (int i = 0; i < rows * panels; i++) {
-        float scale = in->scales[source_row(part, t->row + i / panels) * in->scale_step];
+        store(total[i], zero());
+    }
+    if (part->group == 32) {
+        w4_groups(t, rows, panels, 4, total);
+    } else {
+        w4_groups(t, rows, panels, part->group / 8, total);
+    }
+    UNROLL for (int i = 0; i < rows * panels; i++) {
+        float scale = part->rounded.scales[source_row(part, t->row + i / panels) * part->rounded.scale_step];
         store_outputs(t, i / panels, i % panels, mul(load(total[i]), all(scale)));
     }
 }
@@ -158,8 +167,9 @@ INLINE int64_t even_step(int64_t rows, int64_t most) {
 
 INLINE int64_t panels_of(const linear_part *part) { return (part->outputs + LANES - 1) / LANES; }
 
-// Bytes between what a tile reads of its streams, all together, and what it fetches.
-#define STREAMS_AHEAD 4096
+// Bytes between what a tile reads of a stream and what it fetches. int4 has more arithmetic to a byte.
+#define STREAM_AHEAD 1024
+#define W4_STREAM_AHEAD 2048
 
 // Panels of a chunk with many rows: they stay in the cache while the rows pass.
 #define CHUNK_PANELS 4
@@ -235,22 +245,13 @@ INLINE lines_ahead chunk_ahead(const linear_call *call, int64_t number, int64_t 
 // gives more to several streams than to one. Each is a run of neighbouring panels and so goes on from tile to tile.
 static void stream(const linear_part *part, int64_t from, int64_t end) {
     int64_t run = (end - from + TILE_PANELS - 1) / TILE_PANELS;
+    int64_t distance = part->format == FORMAT_W4A8 ? W4_STREAM_AHEAD : STREAM_AHEAD;
     for (int64_t panel = from; panel < from + run; panel++) {
         const uint8_t *w = part->w + panel * part->panel_bytes;
-        lines_ahead ahead = {w + STREAMS_AHEAD / TILE_PANELS, run * part->panel_bytes, TILE_PANELS};
-        const tile_place t = {part, 0, w, panel * LANES, run, ahead};
+        lines_ahead ahead = {w + distance, run * part->panel_bytes, TILE_PANELS};
+        int64_t turn = part->group_scales - distance;
+        const tile_place t = {part, 0, w, panel * LANES, run, ahead, turn, part->panel_bytes + turn};
         tile(&t, part->rows, (end - panel + run - 1) / run);
-    }
-}
-
-// The same with int4, which has more arithmetic to a byte: two streams, and the two panels after these are fetched.
-static void stream_w4(const linear_part *part, int64_t from, int64_t end) {
-    int64_t step = min64(2, TILE_PANELS);
-    for (int64_t panel = from; panel < end; panel += step) {
-        const uint8_t *w = part->w + panel * part->panel_bytes;
-        lines_ahead ahead = {w + step * part->panel_bytes, part->panel_bytes, step};
-        const tile_place t = {part, 0, w, panel * LANES, 1, ahead};
-        tile(&t, part->rows, min64(step, end - panel));
     }
 }
 
@@ -263,7 +264,7 @@ void FN(linear)(const linear_call *call, int32_t chunk, int32_t worker) {
     int64_t from = (chunk - part->first_chunk) * part->chunk_panels;
     int64_t end = min64(from + part->chunk_panels, panels_of(part));
     if (part->rows <= TILE_ROWS) {
-        (part->format == FORMAT_W4A8 ? stream_w4 : stream)(part, from, end);
+        stream(part, from, end);
         return;
     }
     int64_t step = even_step(part->rows, TILE_ROWS);
@@ -271,7 +272,8 @@ void FN(linear)(const linear_call *call, int32_t chunk, int32_t worker) {
     for (int64_t panel = from; panel < end; panel += TILE_PANELS) {
         for (int64_t i = 0; i < tiles; i++) {
             const uint8_t *w = part->w + panel * part->panel_bytes;
-            const tile_place t = {part, i * step, w, panel * LANES, 1, chunk_ahead(call, number, panel, i, tiles)};
+            lines_ahead ahead = chunk_ahead(call, number, panel, i, tiles);
+            const tile_place t = {part, i * step, w, panel * LANES, 1, ahead, part->group_scales, part->group_scales};
             tile(&t, min64(step, part->rows - t.row), min64(TILE_PANELS, end - panel));
         }
     }
