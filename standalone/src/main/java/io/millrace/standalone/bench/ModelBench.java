@@ -8,6 +8,8 @@ import io.millrace.engine.model.StepPriority;
 import io.millrace.engine.model.Transformer;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.management.CompilationMXBean;
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,7 +18,9 @@ import java.util.SplittableRandom;
 
 /// Runs steps of one sequence of random tokens and times them.
 final class ModelBench implements AutoCloseable {
-    private static final long WARM_UP_NANOS = 1_000_000_000L;
+    private static final long MIN_WARM_UP_NANOS = 1_000_000_000L;
+    private static final long MAX_WARM_UP_NANOS = 20_000_000_000L;
+    private static final double QUIET = 0.01; // compiling, of the time
     private static final long FIRST_SEED = 100;
     private static final int ALIGNMENT = 64;
 
@@ -28,6 +32,7 @@ final class ModelBench implements AutoCloseable {
     private final StepInput input;
     private final int[] pages;
     private final float[] state;
+    private final CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
     private final SplittableRandom warmUpTokens = new SplittableRandom(2);
     private final Arena arena = Arena.ofShared();
     private final MemorySegment logits;
@@ -72,13 +77,16 @@ final class ModelBench implements AutoCloseable {
     @SuppressWarnings("ArrayRecordComponent") // handed on once
     record Measured(double[] seconds, Map<String, Double> microsPerToken) {}
 
-    /// Does some work unmeasured, with other tokens, until it has been compiled and everything it needs was
-    /// touched.
+    /// Does some work unmeasured, with other tokens, until everything it needs was touched and compiled, which
+    /// stops whoever computes.
     void warmUp(BenchWork work) {
         long started = System.nanoTime();
+        boolean quiet;
         do {
-            once(work, warmUpTokens);
-        } while (System.nanoTime() - started < WARM_UP_NANOS);
+            long compiled = compiler.getTotalCompilationTime();
+            double seconds = once(work, warmUpTokens);
+            quiet = (compiler.getTotalCompilationTime() - compiled) / 1e3 < QUIET * seconds;
+        } while (System.nanoTime() - started < (quiet ? MIN_WARM_UP_NANOS : MAX_WARM_UP_NANOS));
     }
 
     /// Measures some work as often as the settings say; all measurements start at the same depth.
