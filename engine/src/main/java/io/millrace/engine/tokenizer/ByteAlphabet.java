@@ -25,6 +25,11 @@ final class ByteAlphabet {
         return bytes;
     }
 
+    /// Whether the token is the character of one byte.
+    static boolean isByte(String token) {
+        return token.length() == 1 && token.charAt(0) < BYTE_OF_CHAR.length && BYTE_OF_CHAR[token.charAt(0)] >= 0;
+    }
+
     private static boolean standsForItself(int b) {
         return (b >= '!' && b <= '~') || (b >= 0xA1 && b <= 0xAC) || (b >= 0xAE && b <= 0xFF);
     }

@@ -25,13 +25,20 @@ import tools.jackson.databind.node.ObjectNode;
 /// @param file         where it was read from
 /// @param vocabulary   all ids
 /// @param addedTokens  in the file's order
+/// @param spelling     what it does to text before it looks for tokens
+/// @param cuts         where long texts are cut
 /// @param modelJson    the same tokenizer without added tokens, post-processor, truncation and padding:
 ///                     it sees only text between added tokens and cannot make one of them
-record TokenizerFile(Path file, Vocabulary vocabulary, List<AddedToken> addedTokens, String modelJson) {
+record TokenizerFile(
+        Path file,
+        Vocabulary vocabulary,
+        List<AddedToken> addedTokens,
+        LeastTokens.Spelling spelling,
+        TextCuts cuts,
+        String modelJson) {
     private static final String FILE_NAME = "tokenizer.json";
     private static final long MAX_FILE_BYTES = 256L << 20;
     private static final int MAX_VOCABULARY = 1 << 22;
-    private static final Set<String> SPELLING_KEEPERS = Set.of("NFC", "NFD");
 
     /// @param dirOrFile  a `tokenizer.json` or the folder that holds it
     static TokenizerFile read(Path dirOrFile) {
@@ -55,8 +62,10 @@ record TokenizerFile(Path file, Vocabulary vocabulary, List<AddedToken> addedTok
             checkNormalizer(root.path("normalizer"), addedTokens);
             int size = size(modelTokens, addedTokens);
             Vocabulary vocabulary = new Vocabulary(size, modelTokens, addedTokens);
+            LeastTokens.Spelling spelling = TokenizerSteps.spelling(root);
+            TextCuts cuts = TextCuts.of(root);
             strip(root, model, addedTokens);
-            return new TokenizerFile(file, vocabulary, addedTokens, root.toString());
+            return new TokenizerFile(file, vocabulary, addedTokens, spelling, cuts, root.toString());
         }
 
         private ObjectNode root() {
@@ -153,16 +162,9 @@ record TokenizerFile(Path file, Vocabulary vocabulary, List<AddedToken> addedTok
                     || addedTokens.stream().noneMatch(AddedToken::normalized)) {
                 return;
             }
-            List<String> types = new ArrayList<>();
-            if (normalizer.path("type").asString("").equals("Sequence")) {
-                normalizer
-                        .path("normalizers")
-                        .forEach(step -> types.add(step.path("type").asString("")));
-            } else {
-                types.add(normalizer.path("type").asString(""));
-            }
-            for (String type : types) {
-                if (!SPELLING_KEEPERS.contains(type)) {
+            for (JsonNode step : TokenizerSteps.of(normalizer, "normalizers")) {
+                String type = step.path("type").asString("");
+                if (!TokenizerSteps.SPELLING_KEEPERS.contains(type)) {
                     throw bad("normalizer.type: " + type + " (expected: NFC or NFD, as added tokens with"
                             + " \"normalized\": true are there)");
                 }
