@@ -11,6 +11,7 @@ import io.millrace.gateway.router.LeaseReleaser;
 import io.millrace.gateway.router.Router;
 import io.millrace.gateway.served.ServedModel;
 import io.millrace.gateway.served.ServedModelLoader;
+import io.millrace.gateway.served.TextEncoder;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -53,6 +54,14 @@ class GatewayConfiguration {
     Admission admission(GatewayProperties properties, MeterRegistry meters) {
         GatewayProperties.Limits limits = properties.limits();
         return new Admission(limits.maxRunningChoices(), limits.maxWaitingRequests(), limits.maxWait(), meters);
+    }
+
+    @Bean
+    TextEncoder textEncoder(ServedModel model, GatewayProperties properties, MeterRegistry meters) {
+        GatewayProperties.Limits limits = properties.limits();
+        TextEncoder.Settings settings =
+                new TextEncoder.Settings(limits.tokenizerThreads(), limits.maxWaitingTexts(), limits.maxWait());
+        return new TextEncoder(model.tokenizer()::encode, settings, meters);
     }
 
     @Bean

@@ -37,7 +37,10 @@ public record GatewayProperties(
     ///
     /// @param maxRunningChoices    choices generated at a time; a request with `n` counts n times
     /// @param maxWaitingRequests   requests that wait for their turn
-    /// @param maxWait              how long one waits before it is refused
+    /// @param tokenizerThreads     threads that tokenize texts of up to 262,144 characters, and as many
+    ///                             for longer ones
+    /// @param maxWaitingTexts      texts of each kind that wait for such a thread
+    /// @param maxWait              how long a request or text waits before it is refused
     /// @param maxChoices           largest `n`
     /// @param maxBodySize          largest request body
     /// @param requestTimeout       from admission to the last token
@@ -45,6 +48,8 @@ public record GatewayProperties(
     public record Limits(
             @Min(1) @DefaultValue("256") int maxRunningChoices,
             @Min(0) @DefaultValue("256") int maxWaitingRequests,
+            @Min(1) @Max(1024) @DefaultValue("2") int tokenizerThreads,
+            @Min(1) @DefaultValue("256") int maxWaitingTexts,
             @DefaultValue("30s") Duration maxWait,
             @Min(1) @Max(128) @DefaultValue("16") int maxChoices,
             @DefaultValue("8MB") DataSize maxBodySize,

@@ -33,6 +33,8 @@ class ConfigurationTest {
                         new GatewayProperties.Limits(
                                 256,
                                 256,
+                                2,
+                                256,
                                 Duration.ofSeconds(30),
                                 16,
                                 DataSize.ofMegabytes(8),

@@ -19,6 +19,7 @@ import java.util.random.RandomGenerator;
 ///
 /// @param seeds  where seeds come from that a request does not give
 public record ChoicePlanner(ServedModel model, Router router, RandomGenerator seeds) {
+    private static final int COUNTED_CONTEXTS = 4;
 
     /// Tasks for all choices of one prompt.
     ///
@@ -60,6 +61,33 @@ public record ChoicePlanner(ServedModel model, Router router, RandomGenerator se
         return (int) Math.min(model.maxContextTokens(), router.servedTokens().orElse(Integer.MAX_VALUE));
     }
 
+    /// Checks what is known of a prompt before it is tokenized.
+    ///
+    /// @param leastTokens  it has at least so many
+    /// @throws MillraceException  `context_length_exceeded`, `kv_pool_exceeded`
+    public void requireRoom(int leastTokens) {
+        int context = contextTokens();
+        if (leastTokens >= context) {
+            throw tooLong("at least ", leastTokens, context);
+        }
+    }
+
+    /// Checks what is known of a text that is to be counted only: it may be longer than the context, so that who
+    /// asks learns by how much, but not by far.
+    ///
+    /// @param leastTokens  it has at least so many
+    /// @throws MillraceException  `context_length_exceeded`
+    public void requireCountable(int leastTokens) {
+        int context = contextTokens();
+        if (leastTokens > (long) COUNTED_CONTEXTS * context) {
+            throw new MillraceException(
+                    ErrorCode.CONTEXT_LENGTH_EXCEEDED,
+                    "This model's maximum context length is " + context + " tokens, and texts of up to "
+                            + COUNTED_CONTEXTS + " times as many are tokenized, but this one has at least "
+                            + leastTokens + " tokens.");
+        }
+    }
+
     /// What fits, at most as much as asked for: editors always ask for 65,535.
     private int maxTokens(int promptTokens, GenerationOptions options) {
         int context = contextTokens();
@@ -68,16 +96,16 @@ public record ChoicePlanner(ServedModel model, Router router, RandomGenerator se
                     ErrorCode.INVALID_REQUEST, "prompt", "prompt: 0 tokens (expected: at least 1)");
         }
         if (promptTokens >= context) {
-            throw tooLong(promptTokens, context);
+            throw tooLong("", promptTokens, context);
         }
         int room = context - promptTokens;
         return Math.min(options.maxTokens().orElse(room), room);
     }
 
-    private MillraceException tooLong(int promptTokens, int context) {
+    private MillraceException tooLong(String bound, int promptTokens, int context) {
         int positions =
                 Math.min(model.maxContextTokens(), router.maxContextTokens().orElse(Integer.MAX_VALUE));
-        String rest = ", but the prompt has " + promptTokens + " tokens, which leaves no room for an answer.";
+        String rest = ", but the prompt has " + bound + promptTokens + " tokens, which leaves no room for an answer.";
         if (promptTokens < positions) {
             return new MillraceException(
                     ErrorCode.KV_POOL_EXCEEDED, "The whole KV pool holds " + context + " tokens" + rest);

@@ -29,7 +29,12 @@ import org.springframework.web.servlet.function.ServerResponse;
 ///
 /// @param maxChoices  largest `n`
 record ChatHandler(
-        ServedModel model, ChoicePlanner planner, GenerationResponder responder, JsonBody body, int maxChoices) {
+        ServedModel model,
+        ChoicePlanner planner,
+        PromptReader prompts,
+        GenerationResponder responder,
+        JsonBody body,
+        int maxChoices) {
 
     ServerResponse chat(ServerRequest request) {
         JsonFields fields = body.read(request);
@@ -61,7 +66,7 @@ record ChatHandler(
 
     private ServerResponse respond(
             ServerRequest request, ChatInput input, GenerationOptions options, ReplyFormat format) {
-        int[] promptIds = model.chatPrompt(input);
+        int[] promptIds = prompts.promptIds(request, model.chatText(input));
         ReplyTokens tokens = model.replyTokens();
         ReplyTokens.Thinking thinking = tokens.thinking(promptIds);
         String id = Exchange.of(request).internalId();

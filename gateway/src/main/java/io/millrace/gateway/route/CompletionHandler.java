@@ -1,5 +1,6 @@
 package io.millrace.gateway.route;
 
+import io.millrace.engine.text.MarkedText;
 import io.millrace.gateway.generation.ChoicePlanner;
 import io.millrace.gateway.generation.ChoiceTask;
 import io.millrace.gateway.json.JsonFields;
@@ -23,7 +24,12 @@ import org.springframework.web.servlet.function.ServerResponse;
 ///
 /// @param maxChoices  largest number of choices of all prompts together
 record CompletionHandler(
-        ServedModel model, ChoicePlanner planner, GenerationResponder responder, JsonBody body, int maxChoices) {
+        ServedModel model,
+        ChoicePlanner planner,
+        PromptReader prompts,
+        GenerationResponder responder,
+        JsonBody body,
+        int maxChoices) {
 
     ServerResponse complete(ServerRequest request) {
         JsonFields fields = body.read(request);
@@ -36,7 +42,7 @@ record CompletionHandler(
         List<Integer> promptTokens = new ArrayList<>();
         for (Prompt prompt : completion.prompts()) {
             int[] ids = switch (prompt) {
-                case Prompt.Text(String text) -> model.tokenizer().encode(text);
+                case Prompt.Text(String text) -> prompts.promptIds(request, MarkedText.trusted(text));
                 case Prompt.Ids(List<Integer> given) ->
                     given.stream().mapToInt(Integer::intValue).toArray();
             };

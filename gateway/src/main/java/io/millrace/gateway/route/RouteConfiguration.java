@@ -5,6 +5,7 @@ import io.millrace.gateway.generation.ChoicePlanner;
 import io.millrace.gateway.generation.GenerationService;
 import io.millrace.gateway.router.Router;
 import io.millrace.gateway.served.ServedModel;
+import io.millrace.gateway.served.TextEncoder;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.context.LifecycleProperties;
 import org.springframework.boot.web.servlet.FilterRegistrationBean;
@@ -23,6 +24,7 @@ class RouteConfiguration {
             ServedModel model,
             ChoicePlanner planner,
             Router router,
+            TextEncoder encoder,
             GenerationService service,
             GatewayProperties properties,
             ObjectProvider<HandlerFilterFunction<ServerResponse, ServerResponse>> filters) {
@@ -30,11 +32,12 @@ class RouteConfiguration {
         GenerationResponder responder = new GenerationResponder(service, limits.keepAliveInterval());
         JsonBody body = new JsonBody(Math.toIntExact(limits.maxBodySize().toBytes()));
         int maxChoices = limits.maxChoices();
+        PromptReader prompts = new PromptReader(model, planner, encoder);
         return new GatewayRoutes(
-                        new ChatHandler(model, planner, responder, body, maxChoices),
-                        new CompletionHandler(model, planner, responder, body, maxChoices),
+                        new ChatHandler(model, planner, prompts, responder, body, maxChoices),
+                        new CompletionHandler(model, planner, prompts, responder, body, maxChoices),
                         new ModelHandler(model, planner, router),
-                        new TokenizeHandler(model, planner, body),
+                        new TokenizeHandler(model, planner, prompts, body),
                         filters.orderedStream().toList())
                 .routes();
     }

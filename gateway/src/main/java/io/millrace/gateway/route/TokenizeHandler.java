@@ -1,6 +1,7 @@
 package io.millrace.gateway.route;
 
 import io.millrace.engine.chat.ChatInput;
+import io.millrace.engine.text.MarkedText;
 import io.millrace.engine.tokenizer.Tokenizer;
 import io.millrace.gateway.generation.ChoicePlanner;
 import io.millrace.gateway.json.JsonFields;
@@ -17,7 +18,7 @@ import org.springframework.web.servlet.function.ServerResponse;
 import tools.jackson.databind.json.JsonMapper;
 
 /// `POST /tokenize` and `POST /detokenize`, as vLLM answers them.
-record TokenizeHandler(ServedModel model, ChoicePlanner planner, JsonBody body) {
+record TokenizeHandler(ServedModel model, ChoicePlanner planner, PromptReader prompts, JsonBody body) {
 
     ServerResponse tokenize(ServerRequest request) {
         JsonFields fields = body.read(request);
@@ -26,7 +27,8 @@ record TokenizeHandler(ServedModel model, ChoicePlanner planner, JsonBody body) 
         return switch (TokenizeRequest.read(fields)) {
             case TokenizeRequest.Text text -> {
                 model.requireNamed(text.model());
-                yield answer(exchange, model.tokenizer().encode(text.prompt()), text.withTokenTexts());
+                int[] ids = prompts.countedIds(request, MarkedText.trusted(text.prompt()));
+                yield answer(exchange, ids, text.withTokenTexts());
             }
             case TokenizeRequest.Chat chat -> {
                 model.requireNamed(chat.model());
@@ -35,7 +37,8 @@ record TokenizeHandler(ServedModel model, ChoicePlanner planner, JsonBody body) 
                         chat.tools(),
                         chat.rendering().generationPromptAdded(),
                         chat.rendering().templateArguments());
-                yield answer(exchange, model.chatPrompt(input), chat.withTokenTexts());
+                int[] ids = prompts.countedIds(request, model.chatText(input));
+                yield answer(exchange, ids, chat.withTokenTexts());
             }
         };
     }

@@ -5,6 +5,7 @@ import io.millrace.engine.chat.ChatTemplate;
 import io.millrace.engine.chat.ReplyTokens;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.text.MarkedText;
 import io.millrace.engine.tokenizer.Tokenizer;
 import io.millrace.gateway.request.SamplingOptions;
 import java.util.List;
@@ -46,13 +47,13 @@ public record ServedModel(
         return new ChatInput(messages, tools, generationPromptAdded, arguments);
     }
 
-    /// Ids of a chat's prompt.
+    /// Text of a chat's prompt.
     ///
     /// @throws MillraceException  `no_chat_template`, `chat_template_failed`
-    public int[] chatPrompt(ChatInput input) {
+    public MarkedText chatText(ChatInput input) {
         ChatTemplate present = template.orElseThrow(() -> new MillraceException(
                 ErrorCode.NO_CHAT_TEMPLATE, "The model " + name + " has no chat template; use /v1/completions."));
-        return tokenizer.encode(present.render(input));
+        return present.render(input);
     }
 
     /// The control tokens replies are split by.

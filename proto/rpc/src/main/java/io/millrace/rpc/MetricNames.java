@@ -64,7 +64,9 @@ public final class MetricNames {
     /// Calls to the prefix cache that gave nothing: tags `operation`, `reason`.
     public static final String KV_CACHE_CLIENT_FAULTS = "millrace_kv_cache_client_faults";
 
-    // Gateway (counters).
+    // Gateway.
+    /// Texts that wait for a thread to be tokenized (gauge): tag `length` = short, long.
+    public static final String GATEWAY_TEXTS_WAITING = "millrace_gateway_texts_waiting";
     /// Prompts decode computes because no prefill instance could.
     public static final String GATEWAY_PREFILL_FALLBACKS = "millrace_gateway_prefill_fallbacks";
     /// Decode calls that go on where another broke.
