@@ -27,7 +27,7 @@ final class Json {
         /// A JSON value; null is JSON's null.
         record Value(@Nullable Object value) implements Parsed {}
 
-        /// Not JSON.
+        /// Not JSON, or with a number that Java cannot hold.
         record Invalid(String reason) implements Parsed {}
     }
 
@@ -36,6 +36,9 @@ final class Json {
             return new Parsed.Value(MAPPER.readValue(text, Object.class));
         } catch (JacksonException e) {
             return new Parsed.Invalid(e.getOriginalMessage());
+        } catch (ArithmeticException | NumberFormatException e) {
+            // Of the decimal parser, which is handed through: JSON has no bound for exponents, Java has.
+            return new Parsed.Invalid("a number is too large or too small: " + e.getMessage());
         }
     }
 

@@ -105,6 +105,12 @@ class ChatMessagesTest {
                         + "INVALID_REQUEST | messages[1].tool_calls[1].function.arguments",
                 "[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":\""
                         + "[1]\"}}]}] | INVALID_REQUEST | messages[0].tool_calls[0].function.arguments",
+                "[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":\""
+                        + "{\\\"a\\\":1e99999999999}\"}}]}] | INVALID_REQUEST |"
+                        + " messages[0].tool_calls[0].function.arguments",
+                "[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":\""
+                        + "{\\\"a\\\":[-1.5e-99999999999]}\"}}]}] | INVALID_REQUEST |"
+                        + " messages[0].tool_calls[0].function.arguments",
                 "[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":7}"
                         + "}]}] | INVALID_REQUEST | messages[0].tool_calls[0].function.arguments"
             })
