@@ -25,11 +25,13 @@ public record SamplingOptions(float temperature, int topK, float topP, float min
         long topK = fields.integer("top_k", -1, Integer.MAX_VALUE).orElse(defaults.topK);
         double topP =
                 fields.number("top_p", -Double.MAX_VALUE, Double.MAX_VALUE).orElse(defaults.topP);
-        if (!(topP > 0 && topP <= 1)) {
+        // As the float that it becomes: 1e-300 is 0 there. The others may be 0.
+        if (!((float) topP > 0 && topP <= 1)) {
+            String least = topP > 0 && topP <= 1 ? "at least " + Float.MIN_VALUE : "more than 0";
             throw fields.invalid(
                     "top_p",
-                    fields.pathOf("top_p") + ": " + JsonFields.shown(fields.value("top_p"))
-                            + " (expected: more than 0, at most 1)");
+                    fields.pathOf("top_p") + ": " + JsonFields.shown(fields.value("top_p")) + " (expected: " + least
+                            + ", at most 1)");
         }
         double minP = fields.number("min_p", 0, 1).orElse(defaults.minP);
         return new SamplingOptions(

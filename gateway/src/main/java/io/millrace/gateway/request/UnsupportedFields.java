@@ -1,7 +1,6 @@
 package io.millrace.gateway.request;
 
 import io.millrace.gateway.json.JsonFields;
-import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -91,8 +90,9 @@ final class UnsupportedFields {
     }
 
     private static boolean isNeutral(Object neutral, Object value) {
-        if (value instanceof BigInteger number) {
-            return neutral.equals(number.doubleValue());
+        // By value: to equals, -0.0 is another number than 0.0.
+        if (neutral instanceof Double wanted && value instanceof Number number) {
+            return number.doubleValue() == wanted;
         }
         return neutral.equals(value);
     }

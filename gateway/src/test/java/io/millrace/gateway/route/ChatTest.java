@@ -165,7 +165,9 @@ class ChatTest {
                 "\"store\":false",
                 "\"parallel_tool_calls\":true",
                 "\"frequency_penalty\":0",
+                "\"min_tokens\":-0.0",
                 "\"presence_penalty\":0.0",
+                "\"repetition_penalty\":1",
                 "\"logit_bias\":{}",
                 "\"response_format\":{\"type\":\"text\"}",
                 "\"some_future_field\":{\"x\":[1]}");
