@@ -340,10 +340,13 @@ static rounded_rows rounded_queries(const attention_call *call, uint8_t **scratc
 
 static void round_queries(workplace *w, int64_t first_row, int64_t rows) {
     const attention_call *call = w->call;
-    for (int64_t i = 0; i < rows * call->heads; i++) {
-        const float *query = call->query + (first_row * call->heads + i) * (call->kv_rank + call->rope);
-        round_into(&w->latent_query, i, query, 0, call->kv_rank);
-        round_into(&w->rope_query, i, query + call->kv_rank, 0, call->rope);
+    for (int64_t row = 0; row < rows; row++) {
+        for (int64_t h = w->heads.from; h < w->heads.to; h++) {
+            int64_t i = row * call->heads + h;
+            const float *query = call->query + (first_row * call->heads + i) * (call->kv_rank + call->rope);
+            round_into(&w->latent_query, i, query, 0, call->kv_rank);
+            round_into(&w->rope_query, i, query + call->kv_rank, 0, call->rope);
+        }
     }
 }
 

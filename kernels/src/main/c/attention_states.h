@@ -92,6 +92,9 @@ static void finish(const workplace *w, head_states s, int64_t row) {
         for (int64_t i = 0; i < call->kv_rank; i += LANES) {
             store_to(out + i, divide(load(s.value + h * w->width + i), whole), call->kv_rank - i);
         }
+        if (call->out_rounded.codes) {
+            round_into(&call->out_rounded, row * call->heads + h, out, 0, call->kv_rank);
+        }
     }
 }
 

@@ -188,6 +188,7 @@ typedef struct {
     int64_t join_parts;        // chunks of a row's join, each of some heads
     float *out;                // [rows][heads][out_step]
     int64_t out_step;
+    rounded_rows out_rounded;  // the same rounded, rows * heads of them; no codes: not wanted
     uint8_t *scratch;
     int64_t scratch_bytes;
 } attention_call;

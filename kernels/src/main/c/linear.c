@@ -9,8 +9,7 @@ typedef struct {
     int64_t output;      // first output of the tile
     int64_t spread;      // panels from one of the tile to the next
     lines_ahead ahead;   // what to fetch meanwhile
-    int64_t turn;        // int4: bytes of it up to the end of a panel's codes, where scales lie between,
-    int64_t scales;      // and bytes from its start to the scales that are fetched
+    int64_t turn;        // int4: bytes of it up to the end of a panel's codes, where scales lie between
 } tile_place;
 
 // Bytes from one panel of the tile to the next.
@@ -91,6 +90,18 @@ INLINE int32_t group_sum(const int8_t *codes, const int32_t *sums, int64_t first
     return sum;
 }
 
+// Scales of groups to come are fetched, each of 32 bytes: of this panel, then of the next one.
+#define SCALES_AHEAD 256
+
+INLINE void fetch_scales(const tile_place *t, int panels, int64_t from) {
+    const linear_part *part = t->part;
+    int64_t at = from + SCALES_AHEAD + part->group_scales;
+    at += at >= part->panel_bytes ? part->group_scales : 0;
+    UNROLL for (int p = 0; p < panels; p++) {
+        FETCH(t->w + p * panel_step(t) + at);
+    }
+}
+
 // The groups of a tile of int4, of so many octets each. `octets` is constant after inlining where groups have the usual
 // size: loops of four steps are not worth their turns.
 INLINE void w4_groups(const tile_place *t, int rows, int panels, int64_t octets, float (*total)[LANES]) {
@@ -112,7 +123,7 @@ INLINE void w4_groups(const tile_place *t, int rows, int panels, int64_t octets,
         }
         lines_ahead ahead = t->ahead;
         ahead.from += ahead.streams ? from + (from >= t->turn ? scales_size : 0) : 0;
-        fetch_lines(panels, t->ahead, t->scales + scales_from);
+        fetch_scales(t, panels, scales_from);
         tile_w4(rows, panels, x, g * octets * 8, t->w + from, panel_step(t), octets, ahead, acc);
         floats scale[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {
@@ -249,8 +260,7 @@ static void stream(const linear_part *part, int64_t from, int64_t end) {
     for (int64_t panel = from; panel < from + run; panel++) {
         const uint8_t *w = part->w + panel * part->panel_bytes;
         lines_ahead ahead = {w + distance, run * part->panel_bytes, TILE_PANELS};
-        int64_t turn = part->group_scales - distance;
-        const tile_place t = {part, 0, w, panel * LANES, run, ahead, turn, part->panel_bytes + turn};
+        const tile_place t = {part, 0, w, panel * LANES, run, ahead, part->group_scales - distance};
         tile(&t, part->rows, (end - panel + run - 1) / run);
     }
 }
@@ -273,7 +283,7 @@ void FN(linear)(const linear_call *call, int32_t chunk, int32_t worker) {
         for (int64_t i = 0; i < tiles; i++) {
             const uint8_t *w = part->w + panel * part->panel_bytes;
             lines_ahead ahead = chunk_ahead(call, number, panel, i, tiles);
-            const tile_place t = {part, i * step, w, panel * LANES, 1, ahead, part->group_scales, part->group_scales};
+            const tile_place t = {part, i * step, w, panel * LANES, 1, ahead, part->group_scales};
             tile(&t, min64(step, part->rows - t.row), min64(TILE_PANELS, end - panel));
         }
     }

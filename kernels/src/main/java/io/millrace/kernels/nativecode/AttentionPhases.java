@@ -16,7 +16,7 @@ import java.lang.foreign.MemorySegment;
 /// neighbours that attend to everything share each tile of keys. Few rows: a chunk is some segments of a
 /// row, or where it has but one, some of its heads. The arithmetic of a row is the same.
 final class AttentionPhases {
-    private static final int CALL_FIELDS = 29;
+    private static final int CALL_FIELDS = 35;
     private static final int CHUNK_INTS = 6;
     private static final int SEGMENT_KEYS = 512;
     private static final int GROUP_ROWS = 8;
@@ -28,7 +28,6 @@ final class AttentionPhases {
 
     private final KernelPool pool;
     private final LinearPhase linear;
-    private final RowPhases rows;
     private final Phase attend;
     private final Phase join;
     private final MemorySegment sizing;
@@ -43,10 +42,9 @@ final class AttentionPhases {
     private final Buffer latents;
     private final Buffer scratch;
 
-    AttentionPhases(NativeLibrary library, Buffers buffers, KernelPool pool, LinearPhase linear, RowPhases rows) {
+    AttentionPhases(NativeLibrary library, Buffers buffers, KernelPool pool, LinearPhase linear) {
         this.pool = pool;
         this.linear = linear;
-        this.rows = rows;
         attend = new Phase(library, "attention", true);
         join = new Phase(library, "attention_join", true);
         sizing = library.function("attention_scratch");
@@ -106,9 +104,13 @@ final class AttentionPhases {
         return most;
     }
 
-    /// Parts of a row's heads: a single segment cannot be split by keys.
+    /// Parts of a group's heads: a single segment cannot be split by keys.
     private int headParts(Call c) {
-        int spare = pool.threads() / c.batch.rows();
+        int groups = 0;
+        for (int row = 0; row < c.batch.rows(); row = groupEnd(c, row)) {
+            groups++;
+        }
+        int spare = pool.threads() / groups;
         return Math.clamp(c.weights.shape().heads() / MIN_PART_HEADS, 1, Math.max(1, spare));
     }
 
@@ -117,24 +119,28 @@ final class AttentionPhases {
         int heads = c.weights.shape().heads();
         MemorySegment chunks = chunkBuffer.bytes((long) batch.rows() * headParts * CHUNK_INTS * Integer.BYTES);
         int count = 0;
-        int row = 0;
-        while (row < batch.rows()) {
-            int group = 1;
-            while (c.selection.selectsAll(row)
-                    && group < GROUP_ROWS
-                    && row + group < batch.rows()
-                    && batch.sequence(row + group) == batch.sequence(row)
-                    && c.selection.selectsAll(row + group)) {
-                group++;
-            }
-            int last = c.selection.count(row + group - 1);
+        int end;
+        for (int row = 0; row < batch.rows(); row = end) {
+            end = groupEnd(c, row);
+            int last = c.selection.count(end - 1);
             for (int part = 0; part < headParts; part++) {
-                new Chunk(row, group, 0, Math.ceilDiv(last, SEGMENT_KEYS))
+                new Chunk(row, end - row, 0, Math.ceilDiv(last, SEGMENT_KEYS))
                         .write(chunks, count++, heads * part / headParts, heads * (part + 1) / headParts);
             }
-            row += group;
         }
         return count;
+    }
+
+    /// End of the group that begins with a row: neighbours that attend to everything.
+    private static int groupEnd(Call c, int row) {
+        int end = row + 1;
+        while (c.selection.selectsAll(row)
+                && end < Math.min(row + GROUP_ROWS, c.batch.rows())
+                && c.batch.sequence(end) == c.batch.sequence(row)
+                && c.selection.selectsAll(end)) {
+            end++;
+        }
+        return end;
     }
 
     private int segmentChunks(Call c) {
@@ -188,6 +194,12 @@ final class AttentionPhases {
                 .put(stateFloats)
                 .put(joinParts(segments));
         call.put(latents.floats(rowCount * s.heads() * s.kvLoraRank())).put(s.kvLoraRank());
+        int inputs = RoundedRows.inputs(c.weights.valueUp().getFirst());
+        if (inputs > 0) {
+            rounded.reserve(rowCount * s.heads(), inputs).put(call);
+        } else {
+            RoundedRows.putNone(call);
+        }
         long mark = call.mark();
         call.putNull().put(0);
         long bytes = NativeLibrary.ask(sizing, call.address());
@@ -198,11 +210,6 @@ final class AttentionPhases {
     private void raiseValues(Call c, MlaShape s, long y) {
         int rowCount = c.batch.rows();
         long from = latents.memory().address();
-        int inputs = RoundedRows.inputs(c.weights.valueUp().getFirst());
-        if (inputs > 0) {
-            var rounding = new RowPhases.Rounding(from, s.kvLoraRank(), 0, s.kvLoraRank(), inputs);
-            rows.round(rounding, rounded, rowCount * s.heads());
-        }
         linear.begin(s.heads());
         for (int h = 0; h < s.heads(); h++) {
             long x = from + (long) h * s.kvLoraRank() * Float.BYTES;

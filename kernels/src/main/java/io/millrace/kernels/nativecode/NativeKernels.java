@@ -54,7 +54,7 @@ public final class NativeKernels implements Kernels {
         rounded = new RoundedRows(buffers);
         prolog = new PrologPhases(library, buffers, pool, linear);
         indexer = new IndexerPhases(library, buffers, pool);
-        attention = new AttentionPhases(library, buffers, pool, linear, rowPhases);
+        attention = new AttentionPhases(library, buffers, pool, linear);
         experts = new ExpertPhases(library, buffers, pool, linear, rowPhases);
         sampling = new SamplingPhases(library, buffers, pool);
     }

@@ -24,7 +24,7 @@ final class PrologPhases {
     private static final int CALL_FIELDS = 76;
     private static final int HIDDEN_PRODUCTS = 4;
     private static final int LATENT_PRODUCTS = 2;
-    private static final int ROWS_PER_CHUNK = 4;
+    private static final int MOST_ROWS_PER_CHUNK = 4;
 
     private final KernelPool pool;
     private final LinearPhase linear;
@@ -81,13 +81,17 @@ final class PrologPhases {
         Places places = places(c, s);
         step.fill(c.batch);
         fill(c, places);
-        int chunks = Math.ceilDiv(c.rows(), ROWS_PER_CHUNK);
+        int chunks = Math.ceilDiv(c.rows(), rowsPerChunk(c));
         input.run(pool, call, chunks);
         projectHidden(c, places);
         latents.run(pool, call, chunks);
         projectLatent(c, places);
         heads.run(pool, call, chunks);
         absorb(c, places);
+    }
+
+    private int rowsPerChunk(Call c) {
+        return Math.min(MOST_ROWS_PER_CHUNK, Math.ceilDiv(c.rows(), pool.threads()));
     }
 
     private Places places(Call c, MlaShape s) {
@@ -125,7 +129,7 @@ final class PrologPhases {
         MlaWeights w = c.weights;
         MlaShape s = w.shape();
         step.put(call.begin(), step.firstSlot());
-        call.put(ROWS_PER_CHUNK);
+        call.put(rowsPerChunk(c));
         call.put((double) s.rmsEps()).put((double) s.latentRmsEps()).put((double) IndexerWeights.KEY_NORM_EPS);
         call.put(s.hiddenSize())
                 .put(s.qLoraRank())
