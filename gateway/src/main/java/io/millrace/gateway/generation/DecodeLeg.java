@@ -1,7 +1,6 @@
 package io.millrace.gateway.generation;
 
 import com.google.protobuf.ByteString;
-import io.grpc.Context;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.millrace.engine.error.ErrorCode;
@@ -44,7 +43,7 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
         for (int tries = 1; ; tries++) {
             ServingInstance instance = choose(state, handedOver, failed, lastBreak);
             int shown = state.cursor().count();
-            try (ServingInstance.Call _ = instance.begin()) {
+            try {
                 stream(state, handedOver, instance, receiver);
                 return;
             } catch (StatusRuntimeException e) {
@@ -149,14 +148,13 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
         DecodeRequest.Builder request = DecodeRequest.newBuilder().setRequest(state.request());
         Optional.ofNullable(prefilled).ifPresent(known -> request.setPrefill(known.reply()));
         long millisLeft = state.millisLeft();
-        Context.CancellableContext call = Context.current().withCancellation();
-        Context outer = call.attach();
-        try {
-            Iterator<GenerateEvent> events = DecodeServiceGrpc.newBlockingStub(instance.channel())
+        try (ServingInstance.Call call = instance.begin()) {
+            Iterator<GenerateEvent> events = call.within(() -> DecodeServiceGrpc.newBlockingStub(instance.channel())
                     .withDeadlineAfter(millisLeft, TimeUnit.MILLISECONDS)
-                    .generate(request.build());
+                    .generate(request.build()));
             while (events.hasNext()) {
                 GenerateEvent event = events.next();
+                instance.heard();
                 receiver.accept(event, instance);
                 if (event.hasFinish()) {
                     return;
@@ -165,9 +163,6 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
             throw Status.DATA_LOSS
                     .withDescription("the stream ended without a finish")
                     .asRuntimeException();
-        } finally {
-            call.detach(outer);
-            call.cancel(null);
         }
     }
 }

@@ -71,11 +71,13 @@ record PrefillLeg(Router router, GenerationSettings settings, GenerationMetrics 
     }
 
     private PrefillReply call(ChoiceState state, ServingInstance instance) {
-        try (ServingInstance.Call _ = instance.begin()) {
+        try (ServingInstance.Call call = instance.begin()) {
             state.leaseOpened();
-            return PrefillServiceGrpc.newBlockingStub(instance.channel())
+            PrefillReply reply = call.within(() -> PrefillServiceGrpc.newBlockingStub(instance.channel())
                     .withDeadlineAfter(state.millisLeft(), TimeUnit.MILLISECONDS)
-                    .prefill(state.request());
+                    .prefill(state.request()));
+            instance.heard();
+            return reply;
         }
     }
 }

@@ -82,6 +82,7 @@ final class InstancePool {
 
     private void poll(ServingInstance instance) {
         boolean known = instance.description().isPresent();
+        long askedNanos = System.nanoTime();
         try {
             instance.reconnect();
             instance.described(describe.call(instance.channel(), timeout));
@@ -95,7 +96,8 @@ final class InstancePool {
             }
             // A slow answer on a busy machine is no outage; several in a row are.
             boolean slow = e.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED;
-            if (known && slow && instance.missed() < TOLERATED_MISSES) {
+            boolean silent = slow && instance.missed(askedNanos) >= TOLERATED_MISSES;
+            if (known && slow && !silent) {
                 return;
             }
             if (known) {
@@ -106,6 +108,10 @@ final class InstancePool {
                         e.getStatus().getCode());
             }
             instance.lost();
+            int ended = silent ? instance.endSilentCalls() : 0;
+            if (ended > 0) {
+                log.warn("{} {} answers no more: {} calls to it are ended", service, instance.name(), ended);
+            }
         }
     }
 

@@ -2,13 +2,17 @@ package io.millrace.gateway.router;
 
 import com.google.protobuf.ByteString;
 import io.grpc.Channel;
-import io.grpc.Grpc;
-import io.grpc.InsecureChannelCredentials;
+import io.grpc.Context;
 import io.grpc.ManagedChannel;
+import io.grpc.Status;
 import io.millrace.engine.kv.KvNamespace;
 import io.millrace.proto.v1.DescribeResponse;
+import io.millrace.rpc.ServiceChannel;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /// One process behind the gateway: its channel, what it last said about itself, and the calls it is
@@ -19,15 +23,15 @@ public final class ServingInstance {
 
     private final String target;
     private final ManagedChannel channel;
-    private final AtomicInteger outstanding = new AtomicInteger();
+    private final Set<Call> outstanding = ConcurrentHashMap.newKeySet();
     private final AtomicInteger misses = new AtomicInteger();
+    private volatile long heardNanos = System.nanoTime();
+    private volatile long missedSinceNanos;
     private volatile @Nullable Known known;
 
     ServingInstance(String target) {
         this.target = target;
-        this.channel = Grpc.newChannelBuilder(target, InsecureChannelCredentials.create())
-                .maxInboundMessageSize(MAX_MESSAGE_BYTES)
-                .build();
+        this.channel = ServiceChannel.open(target, MAX_MESSAGE_BYTES);
     }
 
     /// What an instance said, and the namespace of its KV blocks: empty where it makes none.
@@ -71,17 +75,47 @@ public final class ServingInstance {
     }
 
     int outstanding() {
-        return outstanding.get();
+        return outstanding.size();
     }
 
     void described(DescribeResponse response) {
+        heard();
         misses.set(0);
         known = Known.of(response);
     }
 
+    /// Something of it arrived.
+    public void heard() {
+        heardNanos = System.nanoTime();
+    }
+
     /// It did not answer in time; how often in a row it did not.
-    int missed() {
-        return misses.incrementAndGet();
+    ///
+    /// @param askedNanos  when it was asked
+    int missed(long askedNanos) {
+        int inRow = misses.incrementAndGet();
+        if (inRow == 1) {
+            missedSinceNanos = askedNanos;
+        }
+        return inRow;
+    }
+
+    /// Ends its calls as unavailable if nothing at all has arrived since it first missed an answer: a peer
+    /// that vanished without a word breaks no connection.
+    ///
+    /// @return how many calls
+    int endSilentCalls() {
+        if (misses.get() == 0 || heardNanos - missedSinceNanos >= 0) {
+            return 0;
+        }
+        int ended = 0;
+        for (Call call : outstanding) {
+            call.context.cancel(Status.UNAVAILABLE
+                    .withDescription(target + " answers no more")
+                    .asRuntimeException());
+            ended++;
+        }
+        return ended;
     }
 
     /// It did not answer: no new calls until it describes itself again.
@@ -98,8 +132,9 @@ public final class ServingInstance {
 
     /// Counts a call as outstanding until closed.
     public Call begin() {
-        outstanding.incrementAndGet();
-        return outstanding::decrementAndGet;
+        Call call = new Call();
+        outstanding.add(call);
+        return call;
     }
 
     /// Running calls end by themselves.
@@ -107,9 +142,27 @@ public final class ServingInstance {
         channel.shutdown();
     }
 
-    /// An outstanding call.
-    public interface Call extends AutoCloseable {
+    /// An outstanding call; the instance's end without a word ends it.
+    public final class Call implements AutoCloseable {
+        private final Context.CancellableContext context = Context.current().withCancellation();
+
+        private Call() {}
+
+        /// Does what belongs to the call, at least its begin.
+        public <T> T within(Supplier<T> work) {
+            Context outer = context.attach();
+            try {
+                return work.get();
+            } finally {
+                context.detach(outer);
+            }
+        }
+
+        /// Cancels what still runs of it.
         @Override
-        void close();
+        public void close() {
+            outstanding.remove(this);
+            context.cancel(null);
+        }
     }
 }

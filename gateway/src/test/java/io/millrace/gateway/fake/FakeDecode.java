@@ -37,6 +37,8 @@ public final class FakeDecode extends DecodeServiceGrpc.DecodeServiceImplBase {
     public final AtomicInteger sent = new AtomicInteger();
     public volatile Function<GenerateRequest, Script> scripts = _ -> new Script(List.of(), 1, stop(0, 0));
     public volatile int weights = 1;
+    /// Whether it leaves the question who it is without an answer.
+    public volatile boolean silent;
 
     public FakeDecode(String name) {
         this.name = name;
@@ -69,6 +71,7 @@ public final class FakeDecode extends DecodeServiceGrpc.DecodeServiceImplBase {
         cancelled.set(0);
         sent.set(0);
         weights = 1;
+        silent = false;
     }
 
     /// The end by a stop token, or with `stopId` 0 by nothing in particular.
@@ -80,6 +83,9 @@ public final class FakeDecode extends DecodeServiceGrpc.DecodeServiceImplBase {
 
     @Override
     public void describe(DescribeRequest request, StreamObserver<DescribeResponse> observer) {
+        if (silent) {
+            return;
+        }
         observer.onNext(Instance.describe(name, weights));
         observer.onCompleted();
     }

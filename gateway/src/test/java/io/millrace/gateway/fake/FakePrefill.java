@@ -29,6 +29,8 @@ public final class FakePrefill extends PrefillServiceGrpc.PrefillServiceImplBase
     public volatile boolean hangs;
     public volatile int cachedTokens;
     public volatile int weights = 1;
+    /// Whether it leaves the question who it is without an answer.
+    public volatile boolean silent;
 
     public FakePrefill(String name) {
         this.name = name;
@@ -41,10 +43,14 @@ public final class FakePrefill extends PrefillServiceGrpc.PrefillServiceImplBase
         hangs = false;
         cachedTokens = 0;
         weights = 1;
+        silent = false;
     }
 
     @Override
     public void describe(DescribeRequest request, StreamObserver<DescribeResponse> observer) {
+        if (silent) {
+            return;
+        }
         observer.onNext(Instance.describe(name, weights));
         observer.onCompleted();
     }

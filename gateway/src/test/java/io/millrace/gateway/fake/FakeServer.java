@@ -23,6 +23,7 @@ public final class FakeServer implements AutoCloseable {
         ServerBuilder<?> builder = Grpc.newServerBuilderForPort(port, InsecureServerCredentials.create());
         try {
             server = builder.addService(service)
+                    .permitKeepAliveTime(5, TimeUnit.SECONDS)
                     .executor(Executors.newVirtualThreadPerTaskExecutor())
                     .build()
                     .start();

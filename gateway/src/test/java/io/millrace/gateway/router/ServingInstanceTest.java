@@ -1,0 +1,40 @@
+package io.millrace.gateway.router;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.grpc.Context;
+import io.grpc.Status;
+import org.junit.jupiter.api.Test;
+
+class ServingInstanceTest {
+    private final ServingInstance instance = new ServingInstance("localhost:1");
+
+    @Test
+    void silenceEndsItsCallsAsUnavailable() {
+        ServingInstance.Call call = instance.begin();
+        Context context = call.within(Context::current);
+        instance.missed(System.nanoTime());
+
+        assertThat(instance.endSilentCalls()).isEqualTo(1);
+
+        assertThat(Status.fromThrowable(context.cancellationCause()).getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+        assertThat(Context.current().isCancelled()).isFalse();
+        call.close();
+        instance.close();
+    }
+
+    @Test
+    void anInstanceThatOnlyAnswersSlowlyKeepsItsCalls() {
+        ServingInstance.Call call = instance.begin();
+        instance.missed(System.nanoTime());
+        instance.heard();
+        instance.missed(System.nanoTime());
+
+        assertThat(instance.endSilentCalls()).isZero();
+
+        assertThat(call.within(Context::current).isCancelled()).isFalse();
+        call.close();
+        assertThat(instance.outstanding()).isZero();
+        instance.close();
+    }
+}
