@@ -26,6 +26,15 @@ class DecodeSettingsTest {
     }
 
     @Test
+    void aTargetThatIsNoneIsRefused() {
+        var keys = new MapConfigurationPropertySource(Map.of("millrace.decode.kv-cache-targets", "foo://x:y:z"));
+        assertThatThrownBy(() -> new Binder(keys).bind("millrace.decode", DecodeSettings.class))
+                .rootCause()
+                .hasMessage(
+                        "kvCacheTargets: foo://x:y:z (expected: host:port, static://host:port or dns:///host:port)");
+    }
+
+    @Test
     void defaultsArePinned() {
         DecodeSettings settings = new Binder(new MapConfigurationPropertySource(Map.of()))
                 .bindOrCreate("millrace.decode", DecodeSettings.class);

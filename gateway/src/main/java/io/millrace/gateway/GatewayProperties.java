@@ -1,5 +1,6 @@
 package io.millrace.gateway;
 
+import io.millrace.rpc.ServiceTarget;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
@@ -32,6 +33,19 @@ public record GatewayProperties(
         @DefaultValue("1s") Duration describeTimeout,
         @Valid @DefaultValue Limits limits,
         @Valid @DefaultValue Retries retries) {
+    private static final Duration SHORTEST = Duration.ofMillis(10);
+    private static final Duration HOUR = Duration.ofHours(1);
+    private static final Duration DAY = Duration.ofDays(1);
+    private static final Duration LONGEST_REQUEST = Duration.ofDays(30);
+    private static final DataSize LARGEST_BODY = DataSize.ofGigabytes(1);
+
+    public GatewayProperties {
+        ServiceTarget.require("prefillTargets", prefillTargets);
+        ServiceTarget.require("decodeTargets", decodeTargets);
+        ServiceTarget.require("kvCacheTargets", kvCacheTargets);
+        SettingRange.require("describeInterval", describeInterval, SHORTEST, HOUR);
+        SettingRange.require("describeTimeout", describeTimeout, SHORTEST, HOUR);
+    }
 
     /// `millrace.gateway.limits.*`.
     ///
@@ -56,6 +70,10 @@ public record GatewayProperties(
             @DefaultValue("10m") Duration requestTimeout,
             @DefaultValue("15s") Duration keepAliveInterval) {
         public Limits {
+            SettingRange.require("maxWait", maxWait, Duration.ZERO, DAY);
+            SettingRange.require("maxBodySize", maxBodySize, DataSize.ofBytes(1), LARGEST_BODY);
+            SettingRange.require("requestTimeout", requestTimeout, SHORTEST, LONGEST_REQUEST);
+            SettingRange.require("keepAliveInterval", keepAliveInterval, SHORTEST, DAY);
             if (maxChoices > maxRunningChoices) {
                 throw new IllegalArgumentException("max-choices: " + maxChoices
                         + " (expected: at most max-running-choices=" + maxRunningChoices + ")");
@@ -71,5 +89,9 @@ public record GatewayProperties(
     public record Retries(
             @Min(1) @DefaultValue("2") int prefillAttempts,
             @Min(1) @DefaultValue("3") int decodeAttempts,
-            @DefaultValue("5s") Duration resumeWait) {}
+            @DefaultValue("5s") Duration resumeWait) {
+        public Retries {
+            SettingRange.require("resumeWait", resumeWait, Duration.ZERO, DAY);
+        }
+    }
 }

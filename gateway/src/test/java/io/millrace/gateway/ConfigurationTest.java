@@ -2,16 +2,21 @@ package io.millrace.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.millrace.gateway.fake.Suite;
+import io.millrace.startup.StartFailure;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.boot.convert.ApplicationConversionService;
 import org.springframework.util.unit.DataSize;
 
 class ConfigurationTest {
@@ -55,6 +60,43 @@ class ConfigurationTest {
         assertThatThrownBy(() -> start(MODEL, "--millrace.gateway.limits.max-choices=0"))
                 .rootCause()
                 .hasMessageContaining("max");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            describe-interval=0s | describe-interval: 0s (expected: 10ms..1h)
+            describe-interval=-1s | describe-interval: -1s (expected: 10ms..1h)
+            describe-timeout=90m | describe-timeout: 90m (expected: 10ms..1h)
+            limits.max-wait=-1500ms | limits.max-wait: -1500ms (expected: 0s..1d)
+            limits.max-body-size=-1B | limits.max-body-size: -1B (expected: 1B..1GB)
+            limits.max-body-size=0B | limits.max-body-size: 0B (expected: 1B..1GB)
+            limits.max-body-size=2GB | limits.max-body-size: 2GB (expected: 1B..1GB)
+            limits.max-body-size=2147483647B | limits.max-body-size: 2147483647B (expected: 1B..1GB)
+            limits.max-body-size=9999999999GB | limits.max-body-size: "9999999999GB" (expected: a size, e.g. 512KB or 8MB)
+            limits.request-timeout=400000d | limits.request-timeout: 400000d (expected: 10ms..30d)
+            limits.request-timeout=0s | limits.request-timeout: 0s (expected: 10ms..30d)
+            limits.request-timeout=999999999999999d | limits.request-timeout: "999999999999999d" (expected: a duration, \
+            e.g. 500ms, 30s or 10m)
+            limits.keep-alive-interval=0ms | limits.keep-alive-interval: 0s (expected: 10ms..1d)
+            retries.resume-wait=25h | retries.resume-wait: 25h (expected: 0s..1d)
+            decode-targets=foo://x:y:z | decode-targets: foo://x:y:z (expected: host:port, static://host:port or \
+            dns:///host:port)
+            prefill-targets=static://a | prefill-targets: static://a (expected: host:port, static://host:port or \
+            dns:///host:port)
+            kv-cache-targets=dns:///a | kv-cache-targets: dns:///a (expected: host:port, static://host:port or \
+            dns:///host:port)
+            """)
+    void namesKeyValueAndRange(String setting, String sentence) {
+        int end = setting.indexOf('=');
+        Binder binder = new Binder(
+                List.of(new MapConfigurationPropertySource(
+                        Map.of("millrace.gateway." + setting.substring(0, end), setting.substring(end + 1)))),
+                null,
+                ApplicationConversionService.getSharedInstance());
+
+        Throwable refused = catchThrowable(() -> binder.bindOrCreate("millrace.gateway", GatewayProperties.class));
+
+        assertThat(StartFailure.sentence(refused)).hasValue("millrace.gateway." + sentence);
     }
 
     @Test

@@ -24,9 +24,15 @@ public record KvCacheSettings(
         long sweepIntervalMillis,
         LeaseLimits lease,
         RequestLimits request) {
+    /// Room for them is taken at the start.
+    private static final int MAX_BUFFERED_EVENTS = 1 << 24;
+
     public KvCacheSettings {
         requirePositive("capacityBytes", capacityBytes);
-        requirePositive("bufferedEvents", bufferedEvents);
+        if (bufferedEvents < 1 || bufferedEvents > MAX_BUFFERED_EVENTS) {
+            throw new IllegalArgumentException(
+                    "bufferedEvents: " + bufferedEvents + " (expected: 1.." + MAX_BUFFERED_EVENTS + ")");
+        }
         requirePositive("maxStreams", maxStreams);
         requirePositive("maxEventStreams", maxEventStreams);
         requirePositive("sweepIntervalMillis", sweepIntervalMillis);

@@ -64,6 +64,7 @@ class KvCacheSettingsTest {
     void senselessValuesFailTheStartAndSayWhatWasExpected() {
         fails("--millrace.kv-cache.capacity-bytes=0", "capacityBytes: 0 (expected: 1 or more)");
         fails("--millrace.kv-cache.capacity-bytes=" + Long.MAX_VALUE, "expected: less than the Java heap");
+        fails("--millrace.kv-cache.buffered-events=2147483647", "bufferedEvents: 2147483647 (expected: 1..16777216)");
         fails("--millrace.kv-cache.lease.max-millis=5", "maxMillis: 5 (expected: defaultMillis=30000 or more)");
         fails("--millrace.kv-cache.request.max-sections=0", "maxSections: 0 (expected: 1 or more)");
     }

@@ -1,6 +1,7 @@
 package io.millrace.prefill;
 
 import io.millrace.engine.schedule.LoopSettings;
+import io.millrace.rpc.ServiceTarget;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -18,6 +19,9 @@ public record PrefillSettings(
         @DefaultValue List<String> kvCacheTargets,
         @Nullable LoopSettings schedule,
         @DefaultValue("true") boolean verifyChecksums) {
+    public PrefillSettings {
+        ServiceTarget.require("kvCacheTargets", kvCacheTargets);
+    }
 
     LoopSettings loop() {
         return schedule == null ? LoopSettings.defaults() : schedule;

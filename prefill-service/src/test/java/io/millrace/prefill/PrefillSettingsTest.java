@@ -26,6 +26,15 @@ class PrefillSettingsTest {
     }
 
     @Test
+    void aTargetThatIsNoneIsRefused() {
+        var keys = new MapConfigurationPropertySource(Map.of("millrace.prefill.kv-cache-targets", "foo://x:y:z"));
+        assertThatThrownBy(() -> new Binder(keys).bind("millrace.prefill", PrefillSettings.class))
+                .rootCause()
+                .hasMessage(
+                        "kvCacheTargets: foo://x:y:z (expected: host:port, static://host:port or dns:///host:port)");
+    }
+
+    @Test
     void defaultsArePinned() {
         PrefillSettings settings = new Binder(new MapConfigurationPropertySource(Map.of()))
                 .bindOrCreate("millrace.prefill", PrefillSettings.class);

@@ -1,5 +1,6 @@
 package io.millrace.gateway.router;
 
+import io.millrace.rpc.ServiceTarget;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
@@ -12,8 +13,6 @@ import org.slf4j.LoggerFactory;
 /// again on each call, so that each instance is known by itself; anything else is one instance.
 final class GrpcTargets {
     private static final Logger log = LoggerFactory.getLogger(GrpcTargets.class);
-    private static final String DNS = "dns:///";
-    private static final String STATIC = "static://";
 
     private GrpcTargets() {}
 
@@ -22,12 +21,10 @@ final class GrpcTargets {
     static List<String> resolve(List<String> configured) {
         List<String> targets = new ArrayList<>();
         for (String target : configured) {
-            if (target.startsWith(STATIC)) {
-                targets.add(target.substring(STATIC.length()));
-            } else if (target.startsWith(DNS)) {
-                addAddresses(target.substring(DNS.length()), targets);
+            if (target.startsWith(ServiceTarget.DNS)) {
+                addAddresses(target.substring(ServiceTarget.DNS.length()), targets);
             } else {
-                targets.add(target);
+                targets.add(ServiceTarget.forGrpc(target));
             }
         }
         return targets.stream().distinct().toList();

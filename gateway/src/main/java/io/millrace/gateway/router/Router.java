@@ -17,10 +17,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /// Picks instances: the least loaded prefill that a decode instance can take over from, the least
 /// loaded decode.
 public final class Router implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(Router.class);
+
     private final InstancePool prefill;
     private final InstancePool decode;
     private final Settings settings;
@@ -64,7 +68,12 @@ public final class Router implements AutoCloseable {
 
     private void poll() {
         while (!Thread.currentThread().isInterrupted()) {
-            refresh();
+            try {
+                refresh();
+            } catch (RuntimeException e) {
+                // loop guard: without this loop the gateway would never hear of an instance again.
+                log.error("the instances could not be asked", e);
+            }
             LockSupport.parkNanos(settings.describeInterval().toNanos());
         }
     }

@@ -3,6 +3,7 @@ package io.millrace.rpc.generate;
 import io.grpc.ManagedChannel;
 import io.millrace.rpc.KvCacheClientSettings;
 import io.millrace.rpc.ServiceChannel;
+import io.millrace.rpc.ServiceTarget;
 import java.util.List;
 import java.util.Optional;
 
@@ -20,6 +21,7 @@ public final class CacheChannel {
             throw new IllegalArgumentException(
                     key + ": " + targets.size() + " targets (expected: one, the cache that prefill and decode share)");
         }
-        return Optional.of(ServiceChannel.open(targets.getFirst(), KvCacheClientSettings.DEFAULT_MAX_MESSAGE_BYTES));
+        return Optional.of(ServiceChannel.open(
+                ServiceTarget.forGrpc(targets.getFirst()), KvCacheClientSettings.DEFAULT_MAX_MESSAGE_BYTES));
     }
 }
