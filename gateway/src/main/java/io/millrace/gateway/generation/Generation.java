@@ -28,13 +28,23 @@ public final class Generation implements AutoCloseable {
         this.whenDone = whenDone;
     }
 
+    /// Starts all choices. Where one cannot start, all are cancelled, and the failure is thrown.
     void start(List<ChoiceTask> tasks, Function<Consumer<ReplyEvent>, Function<ChoiceTask, Runnable>> runs) {
-        Function<ChoiceTask, Runnable> run = runs.apply(this::offer);
-        for (ChoiceTask task : tasks) {
-            Runnable choice = context.wrap(run.apply(task));
-            Thread.ofVirtual()
-                    .name("choice-" + task.request().getRequestId() + "-" + task.index())
-                    .start(() -> runChoice(choice));
+        int left = tasks.size();
+        try {
+            Function<ChoiceTask, Runnable> run = runs.apply(this::offer);
+            for (ChoiceTask task : tasks) {
+                Runnable choice = context.wrap(run.apply(task));
+                Thread.ofVirtual()
+                        .name("choice-" + task.request().getRequestId() + "-" + task.index())
+                        .start(() -> runChoice(choice));
+                left--;
+            }
+        } finally {
+            if (left > 0) {
+                close();
+                ended(left);
+            }
         }
     }
 
@@ -42,9 +52,13 @@ public final class Generation implements AutoCloseable {
         try {
             choice.run();
         } finally {
-            if (running.decrementAndGet() == 0) {
-                whenDone.run();
-            }
+            ended(1);
+        }
+    }
+
+    private void ended(int choices) {
+        if (running.addAndGet(-choices) == 0) {
+            whenDone.run();
         }
     }
 

@@ -39,8 +39,8 @@ public final class GenerationService {
     public Generation start(List<ChoiceTask> tasks, BooleanSupplier abandoned) {
         router.requireDecode();
         int choices = tasks.size();
-        admission.acquire(choices, abandoned);
         Generation generation = new Generation(choices, () -> admission.release(choices));
+        admission.acquire(choices, abandoned);
         generation.start(
                 tasks,
                 sink -> task -> new ChoiceRun(
