@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -33,6 +34,11 @@ class FailedStartIT {
             gateway | millrace.gatway.limits.max-choices=1 | millrace.gatway.limits.max-choices: unknown
             gateway | millrace.gateway.limits.max-choices=0 | millrace.gateway.limits.max-choices: 0 must be greater
             kv-cache-service | millrace.kv-cache.capacity-bytes=0 | millrace.kv-cache.capacity-bytes: 0 (expected
+            gateway | millrace.gateway.limits.max-body-size=2GB | millrace.gateway.limits.max-body-size: 2GB (expected: 1B
+            gateway | millrace.gateway.decode-targets=foo://x:y:z | millrace.gateway.decode-targets: foo://x:y:z (expected
+            prefill-service | millrace.prefill.kv-cache-targets=foo://x:y:z | millrace.prefill.kv-cache-targets: foo://x:y:
+            decode-service | millrace.decode.kv-cache-targets=foo://x:y:z | millrace.decode.kv-cache-targets: foo://x:y:z
+            kv-cache-service | millrace.kv-cache.buffered-events=2147483647 | buffered-events: 2147483647 (expected: 1..
             kv-cache-service | millrace.kv-cache.max-streams=many | millrace.kv-cache.max-streams: "many" (exp
             """)
     void aWrongSettingIsOneLineWithItsKey(String service, @Nullable String argument, String sentence) {
@@ -63,8 +69,31 @@ class FailedStartIT {
         }
     }
 
+    @Test
+    void aMisspeltVariableIsOneLineWithItsName() {
+        assertFails(
+                "kv-cache-service",
+                Map.of(),
+                Map.of(
+                        "MILLRACE_KVCACHE_CAPACITYBYTE", "3",
+                        "MILLRACE_KV_CACHE_SERVICE_HOST", "10.0.0.1",
+                        "MILLRACE_KV_CACHE_PORT", "tcp://10.0.0.1:9103"),
+                List.of(),
+                "MILLRACE_KVCACHE_CAPACITYBYTE: unknown (expected: a key of this service; nearest is "
+                        + "MILLRACE_KV_CACHE_CAPACITY_BYTES)");
+    }
+
     private static void assertFails(
             String service, Map<String, Integer> ports, List<String> arguments, String sentence) {
+        assertFails(service, ports, Map.of(), arguments, sentence);
+    }
+
+    private static void assertFails(
+            String service,
+            Map<String, Integer> ports,
+            Map<String, String> environment,
+            List<String> arguments,
+            String sentence) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(Arrays.asList(System.getProperty("millrace.jvm.args").split(" ")));
@@ -79,7 +108,7 @@ class FailedStartIT {
             }
         }
         command.addAll(arguments);
-        Program.Outcome outcome = Program.run(command, Map.of(), PATIENCE_SECONDS);
+        Program.Outcome outcome = Program.run(command, environment, PATIENCE_SECONDS);
 
         assertThat(outcome.exitCode()).as(outcome.output()).isEqualTo(1);
         assertThat(outcome.output()).contains(sentence).doesNotContain("Exception", "\tat ", "APPLICATION FAILED");

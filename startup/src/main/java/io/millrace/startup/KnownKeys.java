@@ -1,8 +1,8 @@
 package io.millrace.startup;
 
-import io.millrace.engine.error.NearestName;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.core.env.EnumerablePropertySource;
@@ -11,12 +11,8 @@ import org.springframework.core.env.StandardEnvironment;
 
 /// Refuses a start with keys of a section that no service has: nobody would bind them, and so nobody
 /// notice a slip of the pen. Keys within a section are checked by the service that binds it, so that all
-/// services can share one file. System properties and environment variables are the process's and may have
-/// other uses.
+/// services can share one file. Those of the process, which may have other uses, are [ProcessKeys]'s.
 final class KnownKeys implements ApplicationContextInitializer<ConfigurableApplicationContext> {
-    private static final String PREFIX = "millrace.";
-    private static final List<String> SECTIONS =
-            List.of("decode", "dsa", "gateway", "kernels", "kv", "kv-cache", "model", "prefill", "weights");
     private static final List<String> UNCHECKED = List.of(
             StandardEnvironment.SYSTEM_PROPERTIES_PROPERTY_SOURCE_NAME,
             StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME);
@@ -33,22 +29,13 @@ final class KnownKeys implements ApplicationContextInitializer<ConfigurableAppli
     }
 
     private static void check(String key) {
-        if (!key.toLowerCase(Locale.ROOT).startsWith(PREFIX)) {
+        if (!key.toLowerCase(Locale.ROOT).startsWith(KeySections.PREFIX)) {
             return;
         }
-        int end = key.indexOf('.', PREFIX.length());
-        String section = end < 0 ? key.substring(PREFIX.length()) : key.substring(PREFIX.length(), end);
-        if (end < 0 || !SECTIONS.contains(dashed(section))) {
-            String near = NearestName.of(section, SECTIONS)
-                    .map(name -> "; nearest is " + name)
-                    .orElse("");
+        Optional<String> section = KeySections.of(key);
+        if (section.isEmpty() || !KeySections.exists(section.get())) {
             throw new IllegalArgumentException(
-                    key + ": unknown (expected: a key below millrace., in " + String.join(", ", SECTIONS) + near + ")");
+                    KeySections.unknown(key, section.orElse(key.substring(KeySections.PREFIX.length()))));
         }
-    }
-
-    /// Spring takes `kvCache` and `kv_cache` for `kv-cache`.
-    private static String dashed(String section) {
-        return section.equals("kvCache") || section.equals("kv_cache") ? "kv-cache" : section;
     }
 }

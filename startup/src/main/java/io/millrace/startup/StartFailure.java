@@ -3,6 +3,7 @@ package io.millrace.startup;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.kernels.provider.KernelProviders;
+import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +24,8 @@ import org.springframework.validation.ObjectError;
 public final class StartFailure {
     private static final String MODEL_PATH = "millrace.model.path: ";
     private static final String PROVIDER = "millrace.kernels.provider: ";
-    private static final String OURS = "millrace.";
+    /// What a sentence of ours begins with: a key, as it is written where it is set.
+    private static final List<String> OURS = List.of("millrace.", "-Dmillrace.", "millrace_");
     /// `capacityBytes: 0 (expected: 1 or more)`, as constructors of settings say it.
     private static final Pattern OF_ONE_KEY = Pattern.compile("[a-zA-Z][a-zA-Z.-]*: .*", Pattern.DOTALL);
 
@@ -69,7 +71,9 @@ public final class StartFailure {
     }
 
     private static boolean isOurs(IllegalArgumentException e) {
-        return e.getMessage() != null && e.getMessage().startsWith(OURS);
+        String message = e.getMessage();
+        return message != null
+                && OURS.stream().anyMatch(start -> message.regionMatches(true, 0, start, 0, start.length()));
     }
 
     private static boolean isOfProvider(IllegalArgumentException e) {

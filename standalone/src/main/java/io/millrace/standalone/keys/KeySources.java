@@ -1,9 +1,9 @@
 package io.millrace.standalone.keys;
 
+import io.millrace.startup.KeyNames;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -18,13 +18,8 @@ public final class KeySources {
     public static final String ARGUMENT = "--" + SuiteKeys.PREFIX;
 
     private static final String PROPERTY = "-D";
-    private static final String VARIABLE = "MILLRACE_";
-    /// They are no settings of a service.
-    private static final Set<String> OTHER_PROPERTIES = Set.of("millrace.home", "millrace.kernels.library");
 
-    private static final Set<String> OTHER_VARIABLES = Set.of("MILLRACE_JAVA_OPTS", "MILLRACE_AOT", "MILLRACE_NOW");
-
-    private final SuiteKeys known = new SuiteKeys();
+    private final KeyNames known = SuiteKeys.names();
     private final Map<String, GivenKey> given = new TreeMap<>();
     private final List<String> unused = new ArrayList<>();
 
@@ -38,7 +33,7 @@ public final class KeySources {
     ///
     /// @return how each is written where it is set
     public static List<String> names(Map<String, String> properties, Map<String, String> environment) {
-        SuiteKeys known = new SuiteKeys();
+        KeyNames known = SuiteKeys.names();
         List<String> names = new ArrayList<>();
         for (String name : new TreeMap<>(properties).keySet()) {
             if (name.startsWith(SuiteKeys.PREFIX) && known.named(name).isPresent()) {
@@ -46,7 +41,7 @@ public final class KeySources {
             }
         }
         for (String name : new TreeMap<>(environment).keySet()) {
-            if (isVariable(name) && known.ofVariable(name).isPresent()) {
+            if (KeyNames.isVariable(name) && known.ofVariable(name).isPresent()) {
                 names.add(name);
             }
         }
@@ -71,7 +66,7 @@ public final class KeySources {
     }
 
     private void readVariable(String name, String value) {
-        if (!isVariable(name)) {
+        if (!KeyNames.isVariable(name)) {
             return;
         }
         Optional<String> key = known.ofVariable(name);
@@ -79,20 +74,15 @@ public final class KeySources {
             put(key.get(), value, name);
             return;
         }
-        Optional<String> near = known.nearestVariable(name);
+        Optional<String> near = KeyNames.isServiceLink(name, value) ? Optional.empty() : known.nearestVariable(name);
         if (near.isPresent()) {
             throw unknown(name, near);
         }
         unused.add(name);
     }
 
-    private static boolean isVariable(String name) {
-        String upper = name.toUpperCase(Locale.ROOT).replace('.', '_');
-        return upper.startsWith(VARIABLE) && !OTHER_VARIABLES.contains(name);
-    }
-
     private void readProperty(String name, String value) {
-        if (name.startsWith(SuiteKeys.PREFIX) && !OTHER_PROPERTIES.contains(name)) {
+        if (KeyNames.isProperty(name)) {
             String source = PROPERTY + name;
             put(known.named(name).orElseThrow(() -> unknown(source, nearest(PROPERTY, name))), value, source);
         }
