@@ -283,12 +283,25 @@ public final class EngineLoop implements AutoCloseable {
         }
         LoopCounters.Gauges now = counters.gauges();
         int pages = model.pool().pages();
+        int held = pages - now.freePages();
+        if (now.running() + now.reserved() >= settings.sequences()) {
+            return ("no place became free within %d ms (all %d are taken, by %d running sequences and %d still"
+                            + " importing; pages needed: %d; held: %d of %d)")
+                    .formatted(
+                            settings.waitMillis(),
+                            settings.sequences(),
+                            now.running(),
+                            now.reserved(),
+                            reservation.blocks(),
+                            held,
+                            pages);
+        }
         return ("no pages became free within %d ms (needed: %d; held: %d of %d, by %d running sequences and %d"
                         + " still importing; places taken: %d of %d)")
                 .formatted(
                         settings.waitMillis(),
                         reservation.blocks(),
-                        pages - now.freePages(),
+                        held,
                         pages,
                         now.running(),
                         now.reserved(),

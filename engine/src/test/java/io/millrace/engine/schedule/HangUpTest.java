@@ -100,6 +100,20 @@ class HangUpTest {
     }
 
     @Test
+    void refusalSaysThatPlacesAreMissingWherePagesAreNot() {
+        var settings = new LoopSettings(1, 8, 64, 20, null);
+        try (EngineLoop loop = new EngineLoop(new FakeSteps(7), settings, EngineRole.PREFILL, System::nanoTime)) {
+            loop.start();
+            try (Reservation held = loop.reserve(Requests.of(new int[300], 5))) {
+                assertThat(held.blocks()).isEqualTo(5);
+                assertThatThrownBy(() -> loop.reserve(Requests.of(new int[20], 5)))
+                        .hasMessage("no place became free within 20 ms (all 1 are taken, by 0 running sequences and 1"
+                                + " still importing; pages needed: 1; held: 5 of 7)");
+            }
+        }
+    }
+
+    @Test
     void refusalSaysThatAStepIsUnderWay() {
         var model = new FakeSteps(PAGES);
         CountDownLatch step = new CountDownLatch(1);
