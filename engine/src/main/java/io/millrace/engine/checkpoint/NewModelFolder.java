@@ -10,6 +10,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.SplittableRandom;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /// The place of a model folder that is to be made. What is wrong with it is told with the path as it was
@@ -18,6 +19,9 @@ import org.jspecify.annotations.Nullable;
 /// @param path  as given
 public record NewModelFolder(Path path) {
     private static final String EXPECTED = " (expected: a new folder where one can be made)";
+
+    private static final Pattern NO_SPACE =
+            Pattern.compile("no space|not enough space|quota exceeded", Pattern.CASE_INSENSITIVE);
 
     /// Says so if there is something already, or if no folder can be made there: before any work.
     ///
@@ -72,6 +76,34 @@ public record NewModelFolder(Path path) {
     /// The place with all folders above it.
     public Path whole() {
         return path.toAbsolutePath().normalize();
+    }
+
+    /// A failure while the folder is filled: a full disk is told with this place and the space that is there.
+    ///
+    /// @param neededBytes  of all its files; 0 if unknown
+    /// @return that, or the failure itself
+    public IOException explained(IOException failure, long neededBytes) {
+        String message = String.valueOf(failure.getMessage());
+        if (!NO_SPACE.matcher(message).find()) {
+            return failure;
+        }
+        String expected = neededBytes > 0 ? neededBytes + " for the whole model" : "room for the whole model";
+        return new IOException(
+                path + ": " + reason(message) + ": " + free() + " (expected: " + expected + ")", failure);
+    }
+
+    /// Without the hidden file it may begin with.
+    private static String reason(String message) {
+        return message.substring(message.lastIndexOf(": ") < 0 ? 0 : message.lastIndexOf(": ") + 2);
+    }
+
+    private String free() {
+        try {
+            Path parent = Objects.requireNonNull(whole().getParent(), "parent");
+            return Files.getFileStore(parent).getUsableSpace() + " bytes are free there";
+        } catch (IOException e) {
+            return "how much is free cannot be told";
+        }
     }
 
     private static MillraceException refused(String message, @Nullable IOException cause) {

@@ -101,8 +101,17 @@ public final class ModelQuantizer {
                 Files.write(made.resolve(REPORT), report.lines());
                 folder.finish();
                 return report;
+            } catch (IOException e) {
+                throw target.explained(e, writtenBytes(checkpoint));
             }
         }
+    }
+
+    private long writtenBytes(Checkpoint checkpoint) {
+        return TensorPlan.of(checkpoint, settings.profile()).stream()
+                .flatMap(entry -> entry.stored().stream())
+                .mapToLong(StoredTensor::sizeBytes)
+                .sum();
     }
 
     /// The same with a text that does not come with the engine.

@@ -64,6 +64,8 @@ public record SyntheticModel(Path config, WeightProfile profile, Path tokenizer,
             Files.move(made.resolve(CONFIG), made.resolve(UnfinishedFolder.CONFIG), StandardCopyOption.ATOMIC_MOVE);
             folder.finish();
             return shape;
+        } catch (IOException e) {
+            throw place.explained(e, 0);
         }
     }
 

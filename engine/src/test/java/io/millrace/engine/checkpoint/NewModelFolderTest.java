@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.millrace.engine.error.MillraceException;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -22,6 +24,23 @@ class NewModelFolderTest {
         assertThat(Files.getPosixFilePermissions(hidden)).isEqualTo(Files.getPosixFilePermissions(plain));
         assertThat(hidden.getParent()).isEqualTo(folder.resolve("above"));
         assertThat(hidden.getFileName().toString()).matches("\\.made\\.unfinished-\\d+");
+    }
+
+    @Test
+    void aFullDiskIsToldWithThePlaceAndTheSpaceThatIsThere() {
+        NewModelFolder place = new NewModelFolder(folder.resolve("made"));
+        String hidden = folder.resolve(".made.unfinished-1/model.safetensors").toString();
+        for (IOException full : new IOException[] {
+            new IOException("No space left on device"), new FileSystemException(hidden, null, "No space left on device")
+        }) {
+            assertThat(place.explained(full, 7_000))
+                    .hasMessageMatching(Pattern.quote(place.path() + ": No space left on device: ")
+                            + "\\d+ bytes are free there \\(expected: 7000 for the whole model\\)")
+                    .hasCause(full);
+            assertThat(place.explained(full, 0)).hasMessageEndingWith("(expected: room for the whole model)");
+        }
+        IOException other = new IOException("Input/output error");
+        assertThat(place.explained(other, 7_000)).isSameAs(other);
     }
 
     @Test
