@@ -11,6 +11,11 @@ public final class ConnectorSetup implements WebServerFactoryCustomizer<TomcatSe
     @Override
     public void customize(TomcatServletWebServerFactory factory) {
         factory.setProtocol(ObservedHttp11Protocol.class.getName());
+        answerInJson(factory);
+    }
+
+    /// Errors that no handler answers.
+    static void answerInJson(TomcatServletWebServerFactory factory) {
         factory.addContextCustomizers(context -> {
             if (context.getParent() instanceof StandardHost host) {
                 host.setErrorReportValveClass(JsonErrorReportValve.class.getName());

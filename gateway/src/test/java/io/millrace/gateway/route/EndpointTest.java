@@ -31,6 +31,18 @@ class EndpointTest {
     }
 
     @Test
+    void theManagementPortAnswersAnUnknownPathInJson() {
+        HttpResponse<String> response =
+                suite.send(HttpRequest.newBuilder(URI.create("http://localhost:" + suite.managementPort() + "/nowhere"))
+                        .build());
+
+        assertThat(response.statusCode()).isEqualTo(404);
+        assertThat(response.headers().firstValue("Content-Type")).hasValue("application/json");
+        assertThat(Suite.JSON.readTree(response.body()).get("error").get("code").asString())
+                .isEqualTo("route_not_found");
+    }
+
+    @Test
     void completesAPrompt() {
         suite.answer(" world");
 
