@@ -108,7 +108,7 @@ final class InstancePool {
                         e.getStatus().getCode());
             }
             instance.lost();
-            int ended = silent ? instance.endSilentCalls() : 0;
+            int ended = silent ? instance.endSilentCalls(TOLERATED_MISSES) : 0;
             if (ended > 0) {
                 log.warn("{} {} answers no more: {} calls to it are ended", service, instance.name(), ended);
             }

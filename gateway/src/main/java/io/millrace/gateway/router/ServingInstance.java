@@ -26,7 +26,8 @@ public final class ServingInstance {
     private final Set<Call> outstanding = ConcurrentHashMap.newKeySet();
     private final AtomicInteger misses = new AtomicInteger();
     private volatile long heardNanos = System.nanoTime();
-    private volatile long missedSinceNanos;
+    private int silentMisses;
+    private long silentSinceNanos;
     private volatile @Nullable Known known;
 
     ServingInstance(String target) {
@@ -92,20 +93,21 @@ public final class ServingInstance {
     /// It did not answer in time; how often in a row it did not.
     ///
     /// @param askedNanos  when it was asked
-    int missed(long askedNanos) {
-        int inRow = misses.incrementAndGet();
-        if (inRow == 1) {
-            missedSinceNanos = askedNanos;
+    synchronized int missed(long askedNanos) {
+        if (silentMisses == 0 || heardNanos - silentSinceNanos >= 0) {
+            silentSinceNanos = askedNanos;
+            silentMisses = 0;
         }
-        return inRow;
+        silentMisses++;
+        return misses.incrementAndGet();
     }
 
-    /// Ends its calls as unavailable if nothing at all has arrived since it first missed an answer: a peer
-    /// that vanished without a word breaks no connection.
+    /// Ends its calls as unavailable if nothing at all has arrived while it missed so many answers: a peer that
+    /// vanished without a word breaks no connection.
     ///
     /// @return how many calls
-    int endSilentCalls() {
-        if (misses.get() == 0 || heardNanos - missedSinceNanos >= 0) {
+    synchronized int endSilentCalls(int tolerated) {
+        if (silentMisses < tolerated || heardNanos - silentSinceNanos >= 0) {
             return 0;
         }
         int ended = 0;

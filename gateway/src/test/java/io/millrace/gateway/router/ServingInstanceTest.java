@@ -14,8 +14,10 @@ class ServingInstanceTest {
         ServingInstance.Call call = instance.begin();
         Context context = call.within(Context::current);
         instance.missed(System.nanoTime());
+        assertThat(instance.endSilentCalls(2)).isZero();
+        instance.missed(System.nanoTime());
 
-        assertThat(instance.endSilentCalls()).isEqualTo(1);
+        assertThat(instance.endSilentCalls(2)).isEqualTo(1);
 
         assertThat(Status.fromThrowable(context.cancellationCause()).getCode()).isEqualTo(Status.Code.UNAVAILABLE);
         assertThat(Context.current().isCancelled()).isFalse();
@@ -30,11 +32,25 @@ class ServingInstanceTest {
         instance.heard();
         instance.missed(System.nanoTime());
 
-        assertThat(instance.endSilentCalls()).isZero();
+        assertThat(instance.endSilentCalls(2)).isZero();
 
         assertThat(call.within(Context::current).isCancelled()).isFalse();
         call.close();
         assertThat(instance.outstanding()).isZero();
+        instance.close();
+    }
+
+    @Test
+    void silenceCountsFromTheLastWord() {
+        ServingInstance.Call call = instance.begin();
+        instance.missed(System.nanoTime());
+        instance.heard();
+        instance.missed(System.nanoTime());
+        instance.missed(System.nanoTime());
+
+        assertThat(instance.endSilentCalls(2)).isEqualTo(1);
+
+        call.close();
         instance.close();
     }
 }
