@@ -72,10 +72,12 @@ class ConfigurationTest {
             limits.max-body-size=0B | limits.max-body-size: 0B (expected: 1B..1GB)
             limits.max-body-size=2GB | limits.max-body-size: 2GB (expected: 1B..1GB)
             limits.max-body-size=2147483647B | limits.max-body-size: 2147483647B (expected: 1B..1GB)
-            limits.max-body-size=9999999999GB | limits.max-body-size: "9999999999GB" (expected: a size, e.g. 512KB or 8MB)
+            limits.max-body-size=9999999999GB | \
+            limits.max-body-size: "9999999999GB" (expected: a size, e.g. 512KB or 8MB)
             limits.request-timeout=400000d | limits.request-timeout: 400000d (expected: 10ms..30d)
             limits.request-timeout=0s | limits.request-timeout: 0s (expected: 10ms..30d)
-            limits.request-timeout=999999999999999d | limits.request-timeout: "999999999999999d" (expected: a duration, \
+            limits.request-timeout=999999999999999d | \
+            limits.request-timeout: "999999999999999d" (expected: a duration, \
             e.g. 500ms, 30s or 10m)
             limits.keep-alive-interval=0ms | limits.keep-alive-interval: 0s (expected: 10ms..1d)
             retries.resume-wait=25h | retries.resume-wait: 25h (expected: 0s..1d)

@@ -34,10 +34,14 @@ class FailedStartIT {
             gateway | millrace.gatway.limits.max-choices=1 | millrace.gatway.limits.max-choices: unknown
             gateway | millrace.gateway.limits.max-choices=0 | millrace.gateway.limits.max-choices: 0 must be greater
             kv-cache-service | millrace.kv-cache.capacity-bytes=0 | millrace.kv-cache.capacity-bytes: 0 (expected
-            gateway | millrace.gateway.limits.max-body-size=2GB | millrace.gateway.limits.max-body-size: 2GB (expected: 1B
-            gateway | millrace.gateway.decode-targets=foo://x:y:z | millrace.gateway.decode-targets: foo://x:y:z (expected
-            prefill-service | millrace.prefill.kv-cache-targets=foo://x:y:z | millrace.prefill.kv-cache-targets: foo://x:y:
-            decode-service | millrace.decode.kv-cache-targets=foo://x:y:z | millrace.decode.kv-cache-targets: foo://x:y:z
+            gateway | millrace.gateway.limits.max-body-size=2GB | \
+            millrace.gateway.limits.max-body-size: 2GB (expected: 1B
+            gateway | millrace.gateway.decode-targets=foo://x:y:z | \
+            millrace.gateway.decode-targets: foo://x:y:z (expected
+            prefill-service | millrace.prefill.kv-cache-targets=foo://x:y:z | \
+            millrace.prefill.kv-cache-targets: foo://x:y:
+            decode-service | millrace.decode.kv-cache-targets=foo://x:y:z | \
+            millrace.decode.kv-cache-targets: foo://x:y:z
             kv-cache-service | millrace.kv-cache.buffered-events=2147483647 | buffered-events: 2147483647 (expected: 1..
             kv-cache-service | millrace.kv-cache.max-streams=many | millrace.kv-cache.max-streams: "many" (exp
             """)
