@@ -2,6 +2,7 @@ package io.millrace.gateway.connection;
 
 import io.millrace.gateway.error.JsonErrorReportValve;
 import org.apache.catalina.core.StandardHost;
+import org.apache.tomcat.util.buf.EncodedSolidusHandling;
 import org.springframework.boot.tomcat.servlet.TomcatServletWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 
@@ -11,6 +12,9 @@ public final class ConnectorSetup implements WebServerFactoryCustomizer<TomcatSe
     @Override
     public void customize(TomcatServletWebServerFactory factory) {
         factory.setProtocol(ObservedHttp11Protocol.class.getName());
+        // Clients write the slash of a model id as %2F; Spring reads the path as it was written.
+        factory.addConnectorCustomizers(
+                connector -> connector.setEncodedSolidusHandling(EncodedSolidusHandling.PASS_THROUGH.getValue()));
         answerInJson(factory);
     }
 

@@ -23,6 +23,10 @@ public record ChatRequest(
         Map<String, @Nullable Object> templateArguments,
         GenerationOptions options) {
     private static final Set<String> RESERVED_ARGUMENTS = Set.of("messages", "tools", "add_generation_prompt");
+    /// Those of OpenAI, and GLM's `max`. Which of them make a difference is the template's affair.
+    private static final List<String> REASONING_EFFORTS =
+            List.of("none", "minimal", "low", "medium", "high", "xhigh", "max");
+
     private static final Set<String> TOOL_CHOICES = Set.of("auto", "none");
 
     public static ChatRequest read(JsonFields fields, GenerationOptions.Limits limits) {
@@ -73,7 +77,15 @@ public record ChatRequest(
     /// and wins.
     private static Map<String, @Nullable Object> templateArguments(JsonFields fields) {
         Map<String, @Nullable Object> arguments = new LinkedHashMap<>();
-        fields.string("reasoning_effort").ifPresent(effort -> arguments.put("reasoning_effort", effort));
+        fields.string("reasoning_effort").ifPresent(effort -> {
+            if (!REASONING_EFFORTS.contains(effort)) {
+                throw fields.invalid(
+                        "reasoning_effort",
+                        "reasoning_effort: \"" + shortened(effort) + "\" (expected: one of "
+                                + String.join(", ", REASONING_EFFORTS) + ")");
+            }
+            arguments.put("reasoning_effort", effort);
+        });
         fields.object("thinking").ifPresent(thinking -> {
             String type = thinking.requiredString("type");
             switch (type) {

@@ -89,6 +89,8 @@ class BadInputTest {
                 "`\"tool_choice\":{\"type\":\"function\"}`              | not_supported       | tool_choice",
                 "`\"tool_choice\":\"any\"`                              | invalid_request     | tool_choice",
                 "`\"thinking\":{\"type\":\"off\"}`                      | invalid_request     | thinking.type",
+                "`\"reasoning_effort\":\"extreme\"`                    | invalid_request     | reasoning_effort",
+                "`\"reasoning_effort\":3`                              | invalid_request     | reasoning_effort",
                 "`\"chat_template_kwargs\":{\"messages\":[]}` | invalid_request     | chat_template_kwargs.messages",
                 "`\"response_format\":{\"type\":\"json_object\"}`       | not_supported       | response_format.type",
                 "`\"frequency_penalty\":0.5`                            | not_supported       | frequency_penalty",
@@ -153,6 +155,11 @@ class BadInputTest {
         refused(suite.post("/v1/completions", "{\"model\":\"x\",\"prompt\":\"a\"}"), 404, "model_not_found", "model");
         refused(suite.post("/tokenize", "{\"model\":\"x\",\"prompt\":\"a\"}"), 404, "model_not_found", "model");
         refused(suite.get("/v1/models/gpt-9"), 404, "model_not_found", "model");
+        // As clients write a slash within a model id.
+        HttpResponse<String> slash = suite.get("/v1/models/my%2Fmodel");
+        refused(slash, 404, "model_not_found", "model");
+        assertThat(slash.body()).contains("my/model");
+        refused(suite.get("/v1%2Fmodels"), 404, "route_not_found", null);
     }
 
     @ParameterizedTest
@@ -315,6 +322,8 @@ class BadInputTest {
                 "`\"top_p\":-0.5`           | top_p: -0.5 (expected: more than 0, at most 1)",
                 "`\"top_p\":1e-300`        | top_p: 1.0E-300 (expected: at least 1.4E-45, at most 1)",
                 "`\"top_p\":1.5`            | top_p: 1.5 (expected: more than 0, at most 1)",
+                "`\"reasoning_effort\":\"extreme\"` | `reasoning_effort: \"extreme\" (expected: one of none, minimal, "
+                        + "low, medium, high, xhigh, max)`",
                 "`\"tool_choice\":\"maybe\"` | `tool_choice: \"maybe\" (expected: auto or none)`",
                 "`\"tool_choice\":3`        | tool_choice: 3 (expected: auto or none)",
                 "`\"n\":0,\"best_of\":0`    | n: 0 (expected: 1..16)",
