@@ -44,14 +44,7 @@ public final class PagePool implements AutoCloseable {
         if (pages < 1) {
             throw new IllegalArgumentException("KV pages: " + pages + " (expected: at least 1)");
         }
-        long bytes = Math.multiplyExact(layout.pageBytes(), (long) pages);
-        MemoryLimits.ofThisProcess()
-                .flatMap(limits -> limits.refusal("a KV pool", bytes))
-                .ifPresent(reason -> {
-                    long tokens = (long) pages * KvLayout.PAGE_TOKENS;
-                    throw new MillraceException(
-                            ErrorCode.INVALID_REQUEST, "millrace.kv.pool-tokens: " + tokens + " tokens make " + reason);
-                });
+        requireMemory(layout, pages, "a KV pool", 1);
         try {
             return new PagePool(layout, pages);
         } catch (OutOfMemoryError e) {
@@ -61,6 +54,24 @@ public final class PagePool implements AutoCloseable {
                             + " pages do not fit in memory (expected: a smaller millrace.kv.pool-tokens)",
                     e);
         }
+    }
+
+    /// Looks whether machine or container can ever hold pools that one process is to take.
+    ///
+    /// @param layout  what a page holds
+    /// @param pages   how many pages each pool has
+    /// @param what    the pools in words, e.g. `a KV pool`
+    /// @param pools   how many
+    /// @throws MillraceException if they cannot
+    public static void requireMemory(KvLayout layout, int pages, String what, int pools) {
+        long bytes = Math.multiplyExact(Math.multiplyExact(layout.pageBytes(), (long) pages), (long) pools);
+        MemoryLimits.ofThisProcess()
+                .flatMap(limits -> limits.refusal(what, bytes))
+                .ifPresent(reason -> {
+                    long tokens = (long) pages * KvLayout.PAGE_TOKENS;
+                    throw new MillraceException(
+                            ErrorCode.INVALID_REQUEST, "millrace.kv.pool-tokens: " + tokens + " tokens make " + reason);
+                });
     }
 
     public KvLayout layout() {

@@ -85,6 +85,20 @@ class PagePoolTest {
                 .hasMessageEndingWith(" allows)");
     }
 
+    /// One alone would fit.
+    @Test
+    void poolsThatDoNotFitTogetherAreRefusedByTheirSum() {
+        assumeThat(MemoryLimits.ofThisProcess()).isPresent();
+        MemoryLimits limits = MemoryLimits.ofThisProcess().orElseThrow();
+        int pages = Math.toIntExact((limits.limitBytes() + limits.swapBytes()) * 3 / 4 / LAYOUT.pageBytes());
+        PagePool.requireMemory(LAYOUT, pages, "a KV pool", 1);
+        assertThatThrownBy(() -> PagePool.requireMemory(LAYOUT, pages, "two KV pools, together", 2))
+                .isInstanceOf(MillraceException.class)
+                .hasMessageStartingWith(
+                        "millrace.kv.pool-tokens: " + 64L * pages + " tokens make two KV pools, together of ")
+                .hasMessageEndingWith(" allows)");
+    }
+
     @Test
     void closesTwice() {
         PagePool pool = PagePool.create(LAYOUT, 1);

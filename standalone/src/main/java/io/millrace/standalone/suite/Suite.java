@@ -2,8 +2,11 @@ package io.millrace.standalone.suite;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.millrace.decode.DecodeApplication;
+import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.kv.KvLayout;
+import io.millrace.engine.kv.PagePool;
 import io.millrace.engine.model.LoadProgress;
 import io.millrace.engine.model.LoadedModel;
 import io.millrace.gateway.GatewayApplication;
@@ -13,6 +16,7 @@ import io.millrace.kernels.provider.KernelProviders;
 import io.millrace.kvcache.KvCacheApplication;
 import io.millrace.prefill.PrefillApplication;
 import io.millrace.startup.ServiceFailure;
+import io.millrace.startup.StartFailure;
 import java.net.URI;
 import java.util.EnumMap;
 import java.util.Map;
@@ -67,6 +71,8 @@ public final class Suite implements AutoCloseable {
             ListenAddress.require(settings.host(), settings.port());
             ModelFolder.require(settings.model());
             requireProvider();
+            requireMemory(KvLayout.of(
+                    ModelConfig.read(settings.model()), settings.engine().kv().format()));
             startServices(progress);
             started = true;
         } finally {
@@ -94,6 +100,13 @@ public final class Suite implements AutoCloseable {
         }
     }
 
+    /// Prefill and decode take a pool each. Asked before the work of loading, and after it, when the process
+    /// may hold the weights, too.
+    private void requireMemory(KvLayout layout) {
+        int pages = settings.engine().kv().poolPages();
+        PagePool.requireMemory(layout, pages, "a KV pool each for prefill and decode, together", 2);
+    }
+
     /// Loading takes longest and the first context pays for all classes of the framework, so these two
     /// go side by side, once tokenizer and chat template are found sound; then prefill and decode; the
     /// gateway needs the ports of all.
@@ -105,10 +118,14 @@ public final class Suite implements AutoCloseable {
             Future<LoadedModel> loading = starters.submit(() -> load(progress));
             String cache = ServiceStart.target(await(caching));
             LoadedModel loaded = await(loading);
-            Future<ConfigurableApplicationContext> prefill =
+            requireMemory(loaded.layout());
+            Future<ConfigurableApplicationContext> prefilling =
                     starters.submit(() -> startPrefill(loaded, readModel, cache));
-            String decodeTarget = ServiceStart.target(startDecode(loaded, readModel, cache));
-            startGateway(readModel, ServiceStart.target(await(prefill)), decodeTarget, cache);
+            Future<ConfigurableApplicationContext> decoding =
+                    starters.submit(() -> startDecode(loaded, readModel, cache));
+            String prefill = ServiceStart.target(await(prefilling));
+            String decode = ServiceStart.target(await(decoding));
+            await(starters.submit(() -> startGateway(readModel, prefill, decode, cache)));
         }
     }
 
@@ -164,9 +181,9 @@ public final class Suite implements AutoCloseable {
                         .run());
     }
 
-    private void startGateway(ServedModel read, String prefill, String decode, String cache) {
+    private ConfigurableApplicationContext startGateway(ServedModel read, String prefill, String decode, String cache) {
         try {
-            keep(
+            return keep(
                     SuiteService.GATEWAY,
                     new ServiceStart(GatewayApplication.builder(), "io/millrace/gateway")
                             .restOnly(settings.host(), settings.port(), settings.grace())
@@ -197,17 +214,24 @@ public final class Suite implements AutoCloseable {
         return context;
     }
 
+    /// What whoever gave the settings is told, be the fault wrapped by a service's beans or not.
+    private static RuntimeException refusal(@Nullable Throwable failure) {
+        if (failure instanceof MillraceException known) {
+            return known;
+        }
+        Optional<String> sentence = failure == null ? Optional.empty() : StartFailure.sentence(failure);
+        if (sentence.isEmpty() && failure instanceof IllegalArgumentException) {
+            sentence = Optional.ofNullable(failure.getMessage());
+        }
+        return sentence.<RuntimeException>map(said -> new MillraceException(ErrorCode.INVALID_REQUEST, said, failure))
+                .orElseGet(() -> new IllegalStateException("the suite did not start", failure));
+    }
+
     private static <T> T await(Future<T> future) {
         try {
             return future.get();
         } catch (ExecutionException e) {
-            switch (e.getCause()) {
-                case MillraceException known -> throw known;
-                case IllegalArgumentException refused ->
-                    throw new MillraceException(
-                            ErrorCode.INVALID_REQUEST, String.valueOf(refused.getMessage()), refused);
-                case null, default -> throw new IllegalStateException("the suite did not start", e.getCause());
-            }
+            throw refusal(e.getCause());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new MillraceException(ErrorCode.CANCELLED, "the start was interrupted", e);
