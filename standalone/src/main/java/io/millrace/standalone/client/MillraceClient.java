@@ -65,6 +65,12 @@ public final class MillraceClient implements AutoCloseable {
         return list.path("data").path(0).path("id").asString("");
     }
 
+    /// Tokens of prompt and answer together that the first model serves.
+    public int contextTokens() throws IOException {
+        JsonNode list = whole(request("/v1/models").GET().build());
+        return list.path("data").path(0).path("max_model_len").asInt(0);
+    }
+
     /// Streams `POST /v1/chat/completions`.
     ///
     /// @param body  the request without `stream` and `stream_options`

@@ -53,6 +53,7 @@ final class SuiteLauncher {
                 suite.start(bar);
             }
             awaitAnswer(suite);
+            requireSound(suite);
             answers = true;
             return suite;
         } finally {
@@ -78,20 +79,35 @@ final class SuiteLauncher {
         oneToken.put("prompt", "1");
         oneToken.put("max_tokens", 1);
         oneToken.put("temperature", 0);
+        String refusal = "";
         try (MillraceClient client = new MillraceClient(suite.url())) {
             while (System.nanoTime() < deadline) {
-                if (client.isHealthy() && !client.modelId().isEmpty()) {
-                    Reply reply = client.complete(oneToken, ReplyListener.NONE);
-                    if (reply.receipt().services().contains("prefill")) {
+                try {
+                    if (client.isHealthy() && !client.modelId().isEmpty() && isAnswered(client, oneToken)) {
                         new WarmUp(client, warmUpBudget(), new SplittableRandom()).run();
                         return;
                     }
+                } catch (MillraceException e) {
+                    // Where one of the services has no room yet, or is not found yet, it is worth another try.
+                    if (!e.code().retryable()) {
+                        throw e;
+                    }
+                    refusal = ": " + e.getMessage();
                 }
+                requireSound(suite);
                 LockSupport.parkNanos(PAUSE.toNanos());
             }
         }
         throw new MillraceException(
-                ErrorCode.INTERNAL, "the suite gave no answer within " + PATIENCE.toSeconds() + " s of its start");
+                ErrorCode.INTERNAL,
+                "the suite gave no answer within " + PATIENCE.toSeconds() + " s of its start" + refusal);
+    }
+
+    /// Whether prefill and decode both took part.
+    private static boolean isAnswered(MillraceClient client, Map<String, @Nullable Object> question)
+            throws IOException {
+        Reply reply = client.complete(question, ReplyListener.NONE);
+        return reply.receipt().services().contains("prefill");
     }
 
     private static Duration warmUpBudget() {

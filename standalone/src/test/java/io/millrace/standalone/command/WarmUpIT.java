@@ -3,6 +3,8 @@ package io.millrace.standalone.command;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.millrace.engine.model.LoadProgress;
+import io.millrace.engine.settings.EngineSettings;
+import io.millrace.engine.settings.KvSettings;
 import io.millrace.standalone.client.MillraceClient;
 import io.millrace.standalone.client.Receipt;
 import io.millrace.standalone.client.Reply;
@@ -50,6 +52,23 @@ class WarmUpIT {
                         .isZero();
                 assertThat(complete(client, "int a = 1; ".repeat(40)).cachedTokens())
                         .isGreaterThanOrEqualTo(BLOCK);
+            }
+        }
+    }
+
+    @Test
+    void asksNothingThatThePoolCannotHold() throws IOException {
+        EngineSettings defaults = EngineSettings.defaults();
+        EngineSettings onePage =
+                new EngineSettings(defaults.kernels(), defaults.dsa(), new KvSettings(null, BLOCK), defaults.weights());
+        try (Suite suite = new Suite(SuiteSettings.of(MINI).with(onePage))) {
+            suite.start(LoadProgress.SILENT);
+            try (MillraceClient client = new MillraceClient(suite.url())) {
+                List<Receipt> receipts = new WarmUp(client, Duration.ofMinutes(1), new SplittableRandom(5)).run();
+                assertThat(receipts)
+                        .hasSizeGreaterThan(2)
+                        .allSatisfy(receipt -> assertThat(receipt.promptTokens() + receipt.completionTokens())
+                                .isLessThanOrEqualTo(BLOCK));
             }
         }
     }
