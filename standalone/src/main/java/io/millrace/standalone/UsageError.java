@@ -10,6 +10,7 @@ import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.MissingParameterException;
 import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
@@ -57,12 +58,20 @@ final class UsageError {
             known.addAll(line.getSubcommands().keySet());
         }
         if (!isOption && known.isEmpty()) {
-            return "\"" + first + "\": unknown (expected: options alone)";
+            return SuiteOptions.keyApart(line.getCommandSpec()).orElseGet(() -> word(first, line));
         }
         String expected = isOption ? "an option of " + line.getCommandSpec().qualifiedName() : "a command";
         Optional<String> near = NearestName.of(name, known);
         return name + ": unknown (expected: " + expected
                 + near.map(meant -> "; nearest is " + meant).orElse("") + ")";
+    }
+
+    private static String word(String word, CommandLine line) {
+        List<PositionalParamSpec> taken = line.getCommandSpec().positionalParameters();
+        return taken.isEmpty()
+                ? "\"" + word + "\": unknown (expected: options alone)"
+                : "\"" + word + "\": one word too many (expected: one "
+                        + taken.getFirst().paramLabel() + ", in quotes if it has spaces)";
     }
 
     private static String keyRefusal(String name, CommandLine line) {

@@ -197,6 +197,40 @@ class MillraceCommandTest {
     }
 
     @Test
+    void anAnswerWithoutTextIsExplained() throws IOException {
+        String events = """
+                data: {"choices": [{"delta": {"reasoning_content": "Hm"}}]}
+
+                data: {"choices": [{"delta": {}, "finish_reason": "length"}]}
+
+                data: {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 3}, "timings": {}}
+
+                data: [DONE]
+
+                """;
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/v1/chat/completions", exchange -> {
+            byte[] answer = events.getBytes(StandardCharsets.UTF_8);
+            exchange.sendResponseHeaders(200, answer.length);
+            exchange.getResponseBody().write(answer);
+            exchange.close();
+        });
+        server.start();
+        try {
+            String url = "http://127.0.0.1:" + server.getAddress().getPort();
+            CommandRun outcome = CommandRun.of("", "generate", "--url", url, "--max-tokens", "3", "Hi");
+            assertThat(outcome.exitCode()).isZero();
+            assertThat(outcome.answers()).containsExactly("");
+            assertThat(outcome.errors().lines())
+                    .containsExactly(
+                            "millrace: the answer has no text: it was cut off after 3 tokens, all of them of its"
+                                    + " reasoning (expected: a larger --max-tokens, or a shorter prompt)");
+        } finally {
+            server.stop(0);
+        }
+    }
+
+    @Test
     void tokenizesTextAndIds() {
         CommandRun outcome = CommandRun.of("""
                 {"text": "<|user|>Hi<|assistant|><think>"}

@@ -1,7 +1,12 @@
 package io.millrace.standalone;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
+import io.millrace.engine.checkpoint.ModelConfig;
+import io.millrace.engine.kv.KvLayout;
+import io.millrace.engine.memory.MemoryLimits;
+import io.millrace.kernels.KvFormat;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -31,6 +36,7 @@ class OptionErrorTest {
             --served-model-name | '' | "" (expected: a model id; without it, it is the folder's name)
             --model | '' | "" (expected: a model folder; without it, it is the embedded one)
             --provider | '' | "" (expected: auto, scalar, vector or native)
+            --provider | cuda | cuda (expected: auto, scalar, vector or native)
             --provider | -1 | "-1" (expected: auto, scalar, vector or native)
             --millrace.kernels.threads | 1025 | 1025 (expected: 0 for one per processor, to 1024)
             --millrace.kv.pool-tokens | 99999999999999 | "99999999999999" (expected: 64..1073741824)
@@ -109,6 +115,9 @@ class OptionErrorTest {
             bnech | bnech: unknown (expected: a command; nearest is bench)
             fly | fly: unknown (expected: a command)
             up more | "more": unknown (expected: options alone)
+            generate a b | "b": one word too many (expected: one PROMPT, in quotes if it has spaces)
+            up --millrace.kernels.threads 2 | --millrace.kernels.threads: without a value (expected: --millrace.kern
+            generate --millrace.kv.format int8 Hi | --millrace.kv.format: without a value (expected: --millrace.kv.f
             --verison | --verison: unknown (expected: an option of millrace; nearest is --version)
             up --millrace.kernel.threads=1 | --millrace.kernel.threads: unknown (expected: a key of a service; neare
             bench --millrace.kernels.threads=1 | --millrace.kernels.threads: not taken here (expected: after up, demo
@@ -129,8 +138,30 @@ class OptionErrorTest {
         assertThat(run.errors()).startsWith("millrace: -Dmillrace.kernels.threads: -1 (expected: 0 for one per");
         assertThat(run.exitCode()).isEqualTo(2);
         run = CommandRun.of(input, Map.of("MILLRACE_KERNELS_PROVIDER", "abacus"), command, "--model", MINI);
-        assertThat(run.errors()).contains("MILLRACE_KERNELS_PROVIDER: abacus (expected: " + PROVIDERS + ")");
+        assertThat(run.errors())
+                .isEqualTo("millrace: MILLRACE_KERNELS_PROVIDER: abacus (expected: " + PROVIDERS + ")\n");
+        assertThat(run.exitCode()).isEqualTo(2);
+    }
+
+    /// Prefill and decode take a pool each; one alone would fit.
+    @ParameterizedTest
+    @ValueSource(strings = {"up", "demo", "chat", "generate"})
+    void poolsThatDoNotFitTogetherAreRefusedBeforeTheStart(String command) {
+        assumeThat(MemoryLimits.ofThisProcess()).isPresent();
+        MemoryLimits limits = MemoryLimits.ofThisProcess().orElseThrow();
+        KvLayout layout = KvLayout.of(ModelConfig.read(Path.of(MINI)), KvFormat.BF16);
+        long pages = (limits.limitBytes() + limits.swapBytes()) * 3 / 4 / layout.pageBytes();
+        long tokens = pages * KvLayout.PAGE_TOKENS;
+        String key = "--millrace.kv.pool-tokens";
+        CommandRun run = CommandRun.of("Hi", command, "--model", MINI, key + "=" + tokens);
+        assertThat(run.errors().lines().filter(line -> !line.contains("starting the suite")))
+                .singleElement()
+                .asString()
+                .startsWith("millrace: " + key + ": " + tokens
+                        + " tokens make a KV pool each for prefill and decode, together of ")
+                .endsWith(" allows)");
         assertThat(run.exitCode()).isEqualTo(1);
+        assertThat(run.answers()).isEmpty();
     }
 
     @Test

@@ -38,6 +38,10 @@ public record KernelSettings(
             throw new IllegalArgumentException(
                     "millrace.kernels.provider: \"" + provider + "\" (expected: " + KernelProviders.NAMES + ")");
         }
+        if (!KernelProviders.isName(provider)) {
+            throw new IllegalArgumentException(
+                    "millrace.kernels.provider: " + provider + " (expected: " + KernelProviders.NAMES + ")");
+        }
         if (!isa.equals("auto") && NO_ISA.contains(provider)) {
             throw new IllegalArgumentException("millrace.kernels.isa: " + isa + " beside millrace.kernels.provider "
                     + provider + " (expected: auto; only native kernels choose an instruction set)");

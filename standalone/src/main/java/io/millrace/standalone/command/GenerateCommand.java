@@ -1,6 +1,7 @@
 package io.millrace.standalone.command;
 
 import io.millrace.standalone.client.MillraceClient;
+import io.millrace.standalone.client.Reply;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -68,14 +69,30 @@ public final class GenerateCommand implements Callable<Integer> {
     private int generate(MillraceClient client, String text) throws IOException {
         Map<String, @Nullable Object> body = answer.fields();
         AnswerPrinter printer = new AnswerPrinter(console.out(), false);
+        Reply reply;
         if (raw) {
             body.put("prompt", text);
-            client.complete(body, printer);
+            reply = client.complete(body, printer);
         } else {
             body.put("messages", List.of(Map.of("role", "user", "content", text)));
-            client.chat(body, printer);
+            reply = client.chat(body, printer);
         }
         printer.end();
+        noteNoText(reply);
         return ExitCode.OK;
+    }
+
+    /// An empty line alone would leave the question open.
+    private void noteNoText(Reply reply) {
+        if (!reply.text().isEmpty()) {
+            return;
+        }
+        String tokens = reply.receipt().completionTokens() + " tokens"
+                + (reply.reasoning().isEmpty() ? "" : ", all of them of its reasoning");
+        boolean isCutOff = reply.finishReason().equals("length");
+        console.note("the answer has no text: it "
+                + (isCutOff
+                        ? "was cut off after " + tokens + " (expected: a larger --max-tokens, or a shorter prompt)"
+                        : "ended by itself after " + tokens));
     }
 }

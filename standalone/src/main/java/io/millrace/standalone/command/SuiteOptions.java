@@ -63,6 +63,11 @@ public final class SuiteOptions {
         return command.preprocessor() instanceof KeyArguments;
     }
 
+    /// What is wrong with a key of the command line whose value stands apart from it.
+    public static Optional<String> keyApart(CommandSpec command) {
+        return command.preprocessor() instanceof KeyArguments keys ? keys.apart() : Optional.empty();
+    }
+
     boolean verbose() {
         return verbose;
     }
