@@ -66,7 +66,7 @@ class SynthesizeCommandTest {
     }
 
     @Test
-    void whatCannotBeDoneIsSaidInASentence() {
+    void whatCannotBeDoneIsSaidInASentence() throws IOException {
         Path out = folder.resolve("out");
         CommandRun profile = synthesize(MINI.resolve("config.json"), out, "checkpoint");
         assertThat(profile.exitCode()).isEqualTo(2);
@@ -76,6 +76,10 @@ class SynthesizeCommandTest {
         CommandRun config = synthesize(folder.resolve("no.json"), out, "bf16");
         assertThat(config.exitCode()).isEqualTo(1);
         assertThat(config.errors()).contains("no such file").hasLineCount(1);
+        Path text = Files.writeString(folder.resolve("README.md"), "{}\n\n  # A title, and so on");
+        assertThat(synthesize(text, out, "bf16").errors())
+                .isEqualTo("millrace: " + text + ": invalid JSON: a character or word is out of place at line 3,"
+                        + " column 3 (expected: one JSON object)\n");
         assertThat(out).doesNotExist();
     }
 }

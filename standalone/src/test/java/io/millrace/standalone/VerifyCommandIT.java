@@ -90,8 +90,12 @@ class VerifyCommandIT {
 
     @Test
     void aGoldenFileThatIsNotThereIsOneSentence() {
-        assertFails(CommandRun.of("", "verify", "--model", folder.toString()), folder + "/golden.safetensors");
-        assertFails(verify(folder.resolve("nowhere")), "nowhere");
+        assertFails(
+                CommandRun.of("", "verify", "--model", folder.toString()),
+                folder
+                        + "/golden.safetensors: no such file (expected: reference values beside the model, or"
+                        + " elsewhere with --golden FILE)");
+        assertFails(verify(folder.resolve("nowhere")), "nowhere: no such file (expected: a readable file)");
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.millrace.engine.checkpoint;
 
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.FileFault;
 import io.millrace.engine.file.RegularFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -77,7 +78,7 @@ public final class CheckpointIdentity {
             add(sha256, numbers.array());
             add(sha256, header(file, channel, attributes.size()));
         } catch (IOException e) {
-            throw InvalidCheckpoint.of(file, "cannot be read: " + e.getMessage(), "a readable file", e);
+            throw InvalidCheckpoint.of(file, FileFault.found(e), "a readable file", e);
         }
     }
 

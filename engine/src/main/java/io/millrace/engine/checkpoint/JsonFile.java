@@ -1,10 +1,13 @@
 package io.millrace.engine.checkpoint;
 
+import io.millrace.engine.file.FileFault;
+import io.millrace.engine.file.JsonFault;
 import io.millrace.engine.file.RegularFile;
 import java.io.IOException;
 import java.nio.file.Path;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.StreamReadFeature;
+import tools.jackson.core.TokenStreamLocation;
 import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -35,7 +38,7 @@ final class JsonFile {
         try {
             bytes = RegularFile.read(file, MAX_BYTES + 1);
         } catch (IOException e) {
-            throw InvalidCheckpoint.of(file, "cannot be read: " + e.getMessage(), "a readable file", e);
+            throw InvalidCheckpoint.of(file, FileFault.found(e), "a readable file", e);
         }
         if (bytes.length > MAX_BYTES) {
             throw InvalidCheckpoint.of(file, "more than " + MAX_BYTES + " bytes", "at most " + MAX_BYTES);
@@ -48,7 +51,7 @@ final class JsonFile {
         try {
             root = MAPPER.readTree(bytes);
         } catch (JacksonException e) {
-            throw InvalidCheckpoint.of(file, "invalid JSON: " + firstLine(e), "one JSON object", e);
+            throw InvalidCheckpoint.of(file, "invalid JSON: " + fault(e), "one JSON object", e);
         }
         if (root == null || !root.isObject()) {
             throw InvalidCheckpoint.of(file, "not a JSON object", "one JSON object");
@@ -69,6 +72,13 @@ final class JsonFile {
     /// Its object.
     JsonNode root() {
         return root;
+    }
+
+    /// What is wrong, and where.
+    private static String fault(JacksonException e) {
+        TokenStreamLocation place = e.getLocation();
+        return JsonFault.found(e)
+                + (place == null ? "" : " at line " + place.getLineNr() + ", column " + place.getColumnNr());
     }
 
     /// What Jackson says, without the excerpt of the source.

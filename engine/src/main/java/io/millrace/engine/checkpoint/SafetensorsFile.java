@@ -1,5 +1,6 @@
 package io.millrace.engine.checkpoint;
 
+import io.millrace.engine.file.FileFault;
 import io.millrace.engine.file.RegularFile;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -37,7 +38,7 @@ public final class SafetensorsFile implements AutoCloseable {
             opened = true;
             return file;
         } catch (IOException e) {
-            throw InvalidCheckpoint.of(path, "cannot be mapped: " + e.getMessage(), "a readable file", e);
+            throw InvalidCheckpoint.of(path, FileFault.found(e), "a readable file", e);
         } finally {
             if (!opened) {
                 arena.close();

@@ -3,6 +3,7 @@ package io.millrace.engine.pack;
 import io.millrace.engine.checkpoint.CheckpointIdentity;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.FileFault;
 import io.millrace.engine.profile.WeightProfile;
 import io.millrace.kernels.PackedMatrix;
 import java.io.IOException;
@@ -243,6 +244,6 @@ public final class PackCache {
     }
 
     private static String reason(IOException e) {
-        return e.getMessage() == null ? e.getClass().getSimpleName() : e.toString();
+        return e instanceof NoSuchFileException ? "cannot be made" : FileFault.found(e);
     }
 }

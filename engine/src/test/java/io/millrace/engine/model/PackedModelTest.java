@@ -274,8 +274,15 @@ class PackedModelTest {
         packs = Files.writeString(folder.resolve("file"), "no folder");
         assertThatThrownBy(() -> load(WeightProfile.BF16))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("millrace.weights.pack-dir: " + packs)
-                .hasMessageContaining("or off");
+                .hasMessageContaining("millrace.weights.pack-dir: " + packs + ": not a folder")
+                .hasMessageContaining("or off")
+                .hasMessageNotContaining("Exception");
+        packs = Path.of("/proc/millrace-packs");
+        assertThatThrownBy(() -> load(WeightProfile.BF16))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("millrace.weights.pack-dir: " + packs + ": cannot be ")
+                .hasMessageContaining("or off")
+                .hasMessageNotContaining("Exception");
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.millrace.standalone.command;
 
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.JsonFault;
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -17,7 +18,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.StreamReadFeature;
-import tools.jackson.core.exc.StreamConstraintsException;
 import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -80,24 +80,12 @@ final class JsonLines {
         }
     }
 
-    /// What is wrong and where, in our words: those of the library are about its own classes.
     private static String notJson(JacksonException e) {
-        if (e instanceof StreamConstraintsException) {
-            return "nested too deeply, or a number or key is too long";
-        }
-        String said = String.valueOf(e.getOriginalMessage());
-        String what;
-        if (said.startsWith("Duplicate")) {
-            what = "a key appears twice in one object";
-        } else if (said.startsWith("Unexpected end")) {
-            what = "it ends too early";
-        } else if (said.startsWith("Trailing")) {
-            what = "something follows the object";
-        } else {
-            what = "a character or word is out of place";
+        if (JsonFault.isBeyondLimits(e)) {
+            return JsonFault.found(e);
         }
         int column = e.getLocation() == null ? 0 : e.getLocation().getColumnNr();
-        return "not JSON: " + what + (column > 0 ? " at column " + column : "");
+        return "not JSON: " + JsonFault.found(e) + (column > 0 ? " at column " + column : "");
     }
 
     private Map<String, @Nullable Object> answer(@Nullable Object value, String place) {

@@ -1,5 +1,7 @@
 package io.millrace.standalone.command;
 
+import io.millrace.engine.error.ErrorCode;
+import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.golden.GoldenCheck;
 import io.millrace.engine.golden.GoldenFile;
 import io.millrace.engine.golden.GoldenResult;
@@ -15,6 +17,7 @@ import io.millrace.kernels.KvFormat;
 import io.millrace.standalone.keys.GivenKey;
 import io.millrace.standalone.keys.GivenKeys;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Map;
@@ -76,7 +79,18 @@ public final class VerifyCommand implements Callable<Integer> {
     }
 
     private Path goldenFile() {
-        return golden == null ? model.directory().resolve("golden.safetensors") : golden;
+        if (golden != null) {
+            return golden;
+        }
+        Path own = model.directory().resolve("golden.safetensors");
+        if (Files.isDirectory(model.directory()) && !Files.exists(own)) {
+            throw new MillraceException(
+                    ErrorCode.INVALID_REQUEST,
+                    own
+                            + ": no such file (expected: reference values beside the model, or elsewhere with"
+                            + " --golden FILE)");
+        }
+        return own;
     }
 
     private LoadedModel load(EngineSettings settings) {
