@@ -123,7 +123,9 @@ INLINE void w4_groups(const tile_place *t, int rows, int panels, int64_t octets,
         }
         lines_ahead ahead = t->ahead;
         ahead.from += ahead.streams ? from + (from >= t->turn ? scales_size : 0) : 0;
-        fetch_scales(t, panels, scales_from);
+        if (ahead.streams) {
+            fetch_scales(t, panels, scales_from);
+        }
         tile_w4(rows, panels, x, g * octets * 8, t->w + from, panel_step(t), octets, ahead, acc);
         floats scale[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {

@@ -63,7 +63,7 @@ public record GatewayProperties(
             @Min(1) @DefaultValue("256") int maxRunningChoices,
             @Min(0) @DefaultValue("256") int maxWaitingRequests,
             @Min(1) @Max(1024) @DefaultValue("2") int tokenizerThreads,
-            @Min(1) @DefaultValue("256") int maxWaitingTexts,
+            @Min(1) @Max(65_536) @DefaultValue("256") int maxWaitingTexts,
             @DefaultValue("30s") Duration maxWait,
             @Min(1) @Max(128) @DefaultValue("16") int maxChoices,
             @DefaultValue("8MB") DataSize maxBodySize,

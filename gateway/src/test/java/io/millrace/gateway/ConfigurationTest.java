@@ -62,6 +62,13 @@ class ConfigurationTest {
                 .hasMessageContaining("max");
     }
 
+    @Test
+    void refusesAQueueOfTextsThatNoMemoryHolds() {
+        assertThatThrownBy(() -> start(MODEL, "--millrace.gateway.limits.max-waiting-texts=2147483647"))
+                .rootCause()
+                .hasMessageContaining("less than or equal to 65536");
+    }
+
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
             describe-interval=0s | describe-interval: 0s (expected: 10ms..1h)
