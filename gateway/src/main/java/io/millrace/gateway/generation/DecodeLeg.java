@@ -41,10 +41,11 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
         Outage outage = new Outage();
         MillraceException lastBreak = null;
         for (int tries = 1; ; tries++) {
-            ServingInstance instance = choose(state, handedOver, failed, lastBreak);
+            ServingInstance.Call begun = begin(state, handedOver, failed, lastBreak);
+            ServingInstance instance = begun.instance();
             int shown = state.cursor().count();
-            try {
-                stream(state, handedOver, instance, receiver);
+            try (begun) {
+                stream(state, handedOver, begun, receiver);
                 return;
             } catch (StatusRuntimeException e) {
                 ChoiceState.requireWanted();
@@ -119,7 +120,7 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
 
     /// A stream that already showed tokens waits a while for an instance to come back; any other fails
     /// at once. Where an engine died and no other instance is left, its reason says more.
-    private ServingInstance choose(
+    private ServingInstance.Call begin(
             ChoiceState state,
             @Nullable Prefilled handedOver,
             Set<ServingInstance> failed,
@@ -127,7 +128,7 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
         long waitedSince = System.nanoTime();
         while (true) {
             try {
-                return router.decodeFor(namespace(handedOver), failed);
+                return router.beginDecode(namespace(handedOver), failed);
             } catch (MillraceException e) {
                 boolean patient = state.cursor().count() > 0
                         && System.nanoTime() - waitedSince
@@ -144,25 +145,25 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
         return prefilled == null ? null : prefilled.reply().getNamespace();
     }
 
-    private void stream(ChoiceState state, @Nullable Prefilled prefilled, ServingInstance instance, Receiver receiver) {
+    private void stream(
+            ChoiceState state, @Nullable Prefilled prefilled, ServingInstance.Call call, Receiver receiver) {
+        ServingInstance instance = call.instance();
         DecodeRequest.Builder request = DecodeRequest.newBuilder().setRequest(state.request());
         Optional.ofNullable(prefilled).ifPresent(known -> request.setPrefill(known.reply()));
         long millisLeft = state.millisLeft();
-        try (ServingInstance.Call call = instance.begin()) {
-            Iterator<GenerateEvent> events = call.within(() -> DecodeServiceGrpc.newBlockingStub(instance.channel())
-                    .withDeadlineAfter(millisLeft, TimeUnit.MILLISECONDS)
-                    .generate(request.build()));
-            while (events.hasNext()) {
-                GenerateEvent event = events.next();
-                instance.heard();
-                receiver.accept(event, instance);
-                if (event.hasFinish()) {
-                    return;
-                }
+        Iterator<GenerateEvent> events = call.within(() -> DecodeServiceGrpc.newBlockingStub(instance.channel())
+                .withDeadlineAfter(millisLeft, TimeUnit.MILLISECONDS)
+                .generate(request.build()));
+        while (events.hasNext()) {
+            GenerateEvent event = events.next();
+            instance.heard();
+            receiver.accept(event, instance);
+            if (event.hasFinish()) {
+                return;
             }
-            throw Status.DATA_LOSS
-                    .withDescription("the stream ended without a finish")
-                    .asRuntimeException();
         }
+        throw Status.DATA_LOSS
+                .withDescription("the stream ended without a finish")
+                .asRuntimeException();
     }
 }

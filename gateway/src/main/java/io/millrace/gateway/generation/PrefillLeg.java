@@ -30,13 +30,13 @@ record PrefillLeg(Router router, GenerationSettings settings, GenerationMetrics 
         MillraceException lastError = null;
         boolean allBusy = true;
         for (int tries = 0; tries < settings.prefillAttempts(); tries++) {
-            Optional<ServingInstance> chosen = router.prefillFor(promptTokens, failed);
-            if (chosen.isEmpty()) {
+            Optional<ServingInstance.Call> begun = router.beginPrefill(promptTokens, failed);
+            if (begun.isEmpty()) {
                 break;
             }
-            ServingInstance instance = chosen.get();
-            try {
-                return Optional.of(new Prefilled(call(state, instance), instance));
+            ServingInstance instance = begun.get().instance();
+            try (ServingInstance.Call call = begun.get()) {
+                return Optional.of(new Prefilled(reply(state, call), instance));
             } catch (StatusRuntimeException e) {
                 ChoiceState.requireWanted();
                 state.releaseLeases();
@@ -70,14 +70,13 @@ record PrefillLeg(Router router, GenerationSettings settings, GenerationMetrics 
         return Optional.empty();
     }
 
-    private PrefillReply call(ChoiceState state, ServingInstance instance) {
-        try (ServingInstance.Call call = instance.begin()) {
-            state.leaseOpened();
-            PrefillReply reply = call.within(() -> PrefillServiceGrpc.newBlockingStub(instance.channel())
-                    .withDeadlineAfter(state.millisLeft(), TimeUnit.MILLISECONDS)
-                    .prefill(state.request()));
-            instance.heard();
-            return reply;
-        }
+    private PrefillReply reply(ChoiceState state, ServingInstance.Call call) {
+        ServingInstance instance = call.instance();
+        state.leaseOpened();
+        PrefillReply reply = call.within(() -> PrefillServiceGrpc.newBlockingStub(instance.channel())
+                .withDeadlineAfter(state.millisLeft(), TimeUnit.MILLISECONDS)
+                .prefill(state.request()));
+        instance.heard();
+        return reply;
     }
 }

@@ -27,12 +27,15 @@ final class InstancePool {
     private static final Logger log = LoggerFactory.getLogger(InstancePool.class);
 
     private static final int TOLERATED_MISSES = 3;
+    private static final Comparator<ServingInstance> LOAD =
+            Comparator.comparingInt(ServingInstance::outstanding).thenComparing(ServingInstance::name);
 
     private final String service;
     private final List<String> targets;
     private final Describe describe;
     private final Duration timeout;
     private final Map<String, ServingInstance> instances = new ConcurrentHashMap<>();
+    private final Object choice = new Object();
     private final AtomicLong refreshes = new AtomicLong();
     private boolean closed;
 
@@ -122,16 +125,17 @@ final class InstancePool {
                 .toList();
     }
 
-    /// The ready instance with the fewest outstanding calls; one of the avoided only when there is no
-    /// other.
-    Optional<ServingInstance> leastLoaded(Predicate<ServingInstance> suitable, Set<ServingInstance> avoided) {
+    /// Begins a call to the ready instance with the fewest outstanding ones; to one of the avoided only when there is
+    /// no other. Calls that begin at the same moment see each other.
+    Optional<ServingInstance.Call> begin(Predicate<ServingInstance> suitable, Set<ServingInstance> avoided) {
         List<ServingInstance> candidates =
                 new ArrayList<>(ready().stream().filter(suitable).toList());
         if (candidates.stream().anyMatch(candidate -> !avoided.contains(candidate))) {
             candidates.removeAll(avoided);
         }
-        return candidates.stream()
-                .min(Comparator.comparingInt(ServingInstance::outstanding).thenComparing(ServingInstance::name));
+        synchronized (choice) {
+            return candidates.stream().min(LOAD).map(ServingInstance::begin);
+        }
     }
 
     synchronized void close() {

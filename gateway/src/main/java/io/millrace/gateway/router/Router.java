@@ -131,14 +131,12 @@ public final class Router implements AutoCloseable {
         }
     }
 
-    /// The instance that computes this prompt; empty when decode is to do it itself, because the prompt
-    /// is small or no
-    /// prefill instance is available.
+    /// Begins a call to the instance that computes this prompt; empty when decode is to do it itself, because the
+    /// prompt is small or no prefill instance is available.
     ///
     /// @throws MillraceException  `no_matching_decode` when no prefill instance has a decode instance
-    ///                            of its
-    /// namespace
-    public Optional<ServingInstance> prefillFor(int promptTokens, Set<ServingInstance> avoided) {
+    ///                            of its namespace
+    public Optional<ServingInstance.Call> beginPrefill(int promptTokens, Set<ServingInstance> avoided) {
         if (isSmall(promptTokens)) {
             return Optional.empty();
         }
@@ -156,7 +154,7 @@ public final class Router implements AutoCloseable {
                 throw noMatchingDecode();
             }
         }
-        return prefill.leastLoaded(
+        return prefill.begin(
                 instance -> hasDecode(instance) && holds(instance, promptTokens) && !avoided.contains(instance),
                 Set.of());
     }
@@ -178,19 +176,19 @@ public final class Router implements AutoCloseable {
                 && decode.ready().stream().anyMatch(other -> other.namespace().equals(namespace));
     }
 
-    /// The decode instance for a sequence.
+    /// Begins a call to the decode instance for a sequence.
     ///
     /// @param namespace  of the blocks it must be able to read; null: any will do
     /// @param avoided    those that failed already: taken only when there is no other
     /// @throws MillraceException  `no_matching_decode` or `decode_unavailable`
-    public ServingInstance decodeFor(@Nullable ByteString namespace, Set<ServingInstance> avoided) {
-        Optional<ServingInstance> chosen = decode.leastLoaded(matching(namespace), avoided);
-        if (chosen.isEmpty()) {
+    public ServingInstance.Call beginDecode(@Nullable ByteString namespace, Set<ServingInstance> avoided) {
+        Optional<ServingInstance.Call> begun = decode.begin(matching(namespace), avoided);
+        if (begun.isEmpty()) {
             refresh();
             requireDecode();
-            chosen = decode.leastLoaded(matching(namespace), avoided);
+            begun = decode.begin(matching(namespace), avoided);
         }
-        return chosen.orElseThrow(Router::noMatchingDecode);
+        return begun.orElseThrow(Router::noMatchingDecode);
     }
 
     private static Predicate<ServingInstance> matching(@Nullable ByteString namespace) {

@@ -133,7 +133,7 @@ public final class ServingInstance {
     }
 
     /// Counts a call as outstanding until closed.
-    public Call begin() {
+    Call begin() {
         Call call = new Call();
         outstanding.add(call);
         return call;
@@ -149,6 +149,11 @@ public final class ServingInstance {
         private final Context.CancellableContext context = Context.current().withCancellation();
 
         private Call() {}
+
+        /// The one that is called.
+        public ServingInstance instance() {
+            return ServingInstance.this;
+        }
 
         /// Does what belongs to the call, at least its begin.
         public <T> T within(Supplier<T> work) {
