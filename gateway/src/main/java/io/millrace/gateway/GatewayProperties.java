@@ -57,6 +57,7 @@ public record GatewayProperties(
     /// @param maxWait              how long a request or text waits before it is refused
     /// @param maxChoices           largest `n`
     /// @param maxBodySize          largest request body
+    /// @param bodyTimeout          from a request's head to the last byte of its body
     /// @param requestTimeout       from admission to the last token
     /// @param keepAliveInterval    a stream without tokens for this long gets a comment
     public record Limits(
@@ -67,11 +68,13 @@ public record GatewayProperties(
             @DefaultValue("30s") Duration maxWait,
             @Min(1) @Max(128) @DefaultValue("16") int maxChoices,
             @DefaultValue("8MB") DataSize maxBodySize,
+            @DefaultValue("60s") Duration bodyTimeout,
             @DefaultValue("10m") Duration requestTimeout,
             @DefaultValue("15s") Duration keepAliveInterval) {
         public Limits {
             SettingRange.require("maxWait", maxWait, Duration.ZERO, DAY);
             SettingRange.require("maxBodySize", maxBodySize, DataSize.ofBytes(1), LARGEST_BODY);
+            SettingRange.require("bodyTimeout", bodyTimeout, SHORTEST, DAY);
             SettingRange.require("requestTimeout", requestTimeout, SHORTEST, LONGEST_REQUEST);
             SettingRange.require("keepAliveInterval", keepAliveInterval, SHORTEST, DAY);
             if (maxChoices > maxRunningChoices) {

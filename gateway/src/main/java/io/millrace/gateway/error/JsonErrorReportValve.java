@@ -17,6 +17,9 @@ import org.jspecify.annotations.Nullable;
 /// Errors that no route answered (a broken request line, a failing servlet filter) in the same shape as
 /// all others.
 public final class JsonErrorReportValve extends ErrorReportValve {
+    /// Attribute of a request: the [ErrorAnswer] that it gets instead of one told from the status.
+    public static final String ANSWER = JsonErrorReportValve.class.getName() + ".ANSWER";
+
     @Override
     protected void report(Request request, Response response, @Nullable Throwable throwable) {
         int status = isHeadTooLarge(request, throwable) ? 431 : response.getStatus();
@@ -36,6 +39,10 @@ public final class JsonErrorReportValve extends ErrorReportValve {
             response.setContentLength(body.length);
             response.getOutputStream().write(body);
             response.finishResponse();
+            if (request.getAttribute(ANSWER) != null) {
+                // Its body stopped: waiting for the rest would hold the connection.
+                request.getCoyoteRequest().action(ActionCode.DISABLE_SWALLOW_INPUT, null);
+            }
         } catch (IOException e) {
             request.setAttribute("io.millrace.gateway.unwritten-error", e);
         }
@@ -61,6 +68,9 @@ public final class JsonErrorReportValve extends ErrorReportValve {
     }
 
     private static ErrorAnswer answer(int status, Request request) {
+        if (request.getAttribute(ANSWER) instanceof ErrorAnswer given) {
+            return given;
+        }
         ErrorCode code = switch (status) {
             case 401 -> ErrorCode.AUTHENTICATION_REQUIRED;
             case 403 -> ErrorCode.PERMISSION_DENIED;

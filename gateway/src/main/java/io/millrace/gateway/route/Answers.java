@@ -2,6 +2,7 @@ package io.millrace.gateway.route;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.gateway.error.ErrorAnswer;
+import io.millrace.gateway.error.JsonErrorReportValve;
 import java.nio.charset.StandardCharsets;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
@@ -36,6 +37,18 @@ final class Answers {
             answer.header(HttpHeaders.CONNECTION, "close");
         }
         return write(answer, error.json());
+    }
+
+    /// An error after which the connection is closed, whatever of the request is still to come. The container writes
+    /// it, as it takes no answer from anybody else once a read of the body failed.
+    static ServerResponse lastError(ErrorAnswer error) {
+        return ServerResponse.status(error.status()).build((request, response) -> {
+            request.setAttribute(JsonErrorReportValve.ANSWER, error);
+            if (!response.isCommitted()) {
+                response.sendError(error.status());
+            }
+            return null;
+        });
     }
 
     static ServerResponse write(ServerResponse.BodyBuilder answer, String json) {

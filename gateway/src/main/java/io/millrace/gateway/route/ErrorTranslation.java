@@ -23,7 +23,10 @@ final class ErrorTranslation implements HandlerFilterFunction<ServerResponse, Se
                 log.error("request {} failed", Exchange.of(request).clientId(), e);
             }
             Exchange.of(request).outcome(", " + e.code().wireName());
-            return Answers.error(ErrorAnswer.of(e));
+            ErrorAnswer answer = ErrorAnswer.of(e);
+            return e.code() == ErrorCode.BODY_TIMEOUT || e.code() == ErrorCode.BODY_INCOMPLETE
+                    ? Answers.lastError(answer)
+                    : Answers.error(answer);
         } catch (RuntimeException e) {
             log.error("request {} failed", Exchange.of(request).clientId(), e);
             return Answers.error(ErrorAnswer.of(new MillraceException(ErrorCode.INTERNAL, "Internal error.", e)));

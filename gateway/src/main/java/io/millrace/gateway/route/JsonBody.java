@@ -4,29 +4,25 @@ import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.gateway.json.JsonFields;
 import io.millrace.gateway.json.StrictJson;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Optional;
 import org.springframework.http.InvalidMediaTypeException;
 import org.springframework.http.MediaType;
 import org.springframework.web.servlet.function.ServerRequest;
 
-/// Reads request bodies: JSON in UTF-8 of a bounded size.
+/// Reads request bodies: JSON in UTF-8 of a bounded size, there in a bounded time.
 ///
 /// @param maxBytes  largest body
-record JsonBody(int maxBytes) {
+/// @param timeout   from its first read to its last byte
+record JsonBody(int maxBytes, Duration timeout) {
 
     JsonFields read(ServerRequest request) {
         requireJson(request);
         if (request.servletRequest().getContentLengthLong() > maxBytes) {
             throw tooLarge();
         }
-        byte[] bytes;
-        try {
-            bytes = request.servletRequest().getInputStream().readNBytes(maxBytes + 1);
-        } catch (IOException e) {
-            throw new MillraceException(ErrorCode.CANCELLED, "The request body did not arrive.", e);
-        }
+        byte[] bytes = TimedBody.read(request.servletRequest(), maxBytes + 1, timeout);
         if (bytes.length > maxBytes) {
             throw tooLarge();
         }

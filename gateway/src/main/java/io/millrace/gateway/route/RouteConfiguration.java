@@ -30,7 +30,7 @@ class RouteConfiguration {
             ObjectProvider<HandlerFilterFunction<ServerResponse, ServerResponse>> filters) {
         GatewayProperties.Limits limits = properties.limits();
         GenerationResponder responder = new GenerationResponder(service, limits.keepAliveInterval());
-        JsonBody body = new JsonBody(Math.toIntExact(limits.maxBodySize().toBytes()));
+        JsonBody body = new JsonBody(Math.toIntExact(limits.maxBodySize().toBytes()), limits.bodyTimeout());
         int maxChoices = limits.maxChoices();
         PromptReader prompts = new PromptReader(model, planner, encoder);
         return new GatewayRoutes(
