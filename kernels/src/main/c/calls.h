@@ -34,8 +34,9 @@ typedef struct {
     int64_t rows;
     float *y;
     int64_t y_step;        // floats from row to row
-    int64_t first_chunk;   // these two are set by linear_chunks
+    int64_t first_chunk;   // these three are set by linear_chunks
     int64_t chunk_panels;
+    int64_t run;           // few rows: panels of a stream
 } linear_part;
 
 typedef struct {

@@ -187,31 +187,51 @@ INLINE int64_t panels_of(const linear_part *part) { return (part->outputs + LANE
 // Panels of a chunk with many rows: they stay in the cache while the rows pass.
 #define CHUNK_PANELS 4
 
-// Bytes of a chunk with few rows. Every chunk starts new streams from memory, which short ones are not worth; but there
-// should be enough chunks for all threads to end together.
-INLINE int64_t stream_bytes(const linear_call *call) {
+// Bytes of all parts.
+INLINE int64_t bytes_of(const linear_call *call) {
     int64_t bytes = 0;
     for (int64_t i = 0; i < call->parts; i++) {
         bytes += panels_of(&call->part[i]) * call->part[i].panel_bytes;
     }
-    return min64(256 << 10, bytes / (8 * call->threads) + (32 << 10));
+    return bytes;
+}
+
+// Bytes of a chunk with few rows: every claim of chunks waits for reads before it, but there should be enough of them for
+// all threads to end together.
+INLINE int64_t piece_bytes(int64_t total, int64_t threads) {
+    return min64(256 << 10, total / (8 * threads) + (32 << 10));
+}
+
+// Few rows: nothing but memory to wait for. Weights are read in as many streams as a tile has panels, side by side: memory
+// gives more to several streams than to one. A band is what one thread is likely to read so, all of a small part or its
+// share of a large one; each stream is a run of neighbouring panels. A chunk is a piece of every stream, so that the next
+// one goes on where this one ends: streams that start anew wait for memory. Returns the number of chunks.
+INLINE int64_t cut_streams(linear_part *part, int64_t total, int64_t threads) {
+    int64_t panels = panels_of(part), bytes = panels * part->panel_bytes;
+    int64_t bands = max64(1, (bytes * threads + total / 2) / max64(1, total));
+    part->run = (panels + bands * TILE_PANELS - 1) / (bands * TILE_PANELS);
+    int64_t piece = piece_bytes(total, threads);
+    int64_t pieces = max64(1, (part->run * TILE_PANELS * part->panel_bytes + piece / 2) / piece);
+    int64_t step = max64(1, (part->run + pieces - 1) / pieces);
+    part->chunk_panels = step * TILE_PANELS;
+    int64_t full = panels / (part->run * TILE_PANELS), rest = panels - full * part->run * TILE_PANELS;
+    int64_t rest_run = (rest + TILE_PANELS - 1) / TILE_PANELS;
+    return full * ((part->run + step - 1) / step) + (rest_run + step - 1) / step;
 }
 
 // Cuts a call into chunks; their number.
 int64_t FN(linear_chunks)(int64_t address) {
     const linear_call *call = (const linear_call *) address;
-    int64_t stream = stream_bytes(call), chunks = 0;
+    int64_t total = bytes_of(call), chunks = 0;
     for (int64_t i = 0; i < call->parts; i++) {
         linear_part *part = &call->part[i];
-        int64_t panels = panels_of(part);
-        part->chunk_panels = CHUNK_PANELS;
-        if (part->rows <= TILE_ROWS) {
-            int64_t cuts = max64(1, panels * part->panel_bytes / stream);
-            int64_t tiles = (panels + cuts * CHUNK_PANELS - 1) / (cuts * CHUNK_PANELS);
-            part->chunk_panels = tiles * CHUNK_PANELS;
-        }
         part->first_chunk = chunks;
-        chunks += (panels + part->chunk_panels - 1) / part->chunk_panels;
+        if (part->rows <= TILE_ROWS) {
+            chunks += cut_streams(part, total, call->threads);
+        } else {
+            part->chunk_panels = CHUNK_PANELS;
+            chunks += (panels_of(part) + CHUNK_PANELS - 1) / CHUNK_PANELS;
+        }
     }
     return chunks;
 }
@@ -254,12 +274,15 @@ INLINE lines_ahead chunk_ahead(const linear_call *call, int64_t number, int64_t 
     return (lines_ahead){from, call->part[number].panel_bytes, from ? share : 0};
 }
 
-// Few rows: nothing but memory to wait for. A chunk is read in as many streams as a tile has panels, side by side: memory
-// gives more to several streams than to one. Each is a run of neighbouring panels and so goes on from tile to tile.
-static void stream(const linear_part *part, int64_t from, int64_t end) {
-    int64_t run = (end - from + TILE_PANELS - 1) / TILE_PANELS;
+// A chunk of few rows: a piece of each stream of a band.
+static void stream(const linear_part *part, int64_t chunk) {
+    int64_t step = part->chunk_panels / TILE_PANELS, pieces = (part->run + step - 1) / step;
+    int64_t band = chunk / pieces, first = band * part->run * TILE_PANELS;
+    int64_t end = min64(first + part->run * TILE_PANELS, panels_of(part));
+    int64_t run = (end - first + TILE_PANELS - 1) / TILE_PANELS;
+    int64_t from = first + (chunk - band * pieces) * step, to = min64(from + step, first + run);
     int64_t distance = part->format == FORMAT_W4A8 ? W4_STREAM_AHEAD : STREAM_AHEAD;
-    for (int64_t panel = from; panel < from + run; panel++) {
+    for (int64_t panel = from; panel < to; panel++) {
         const uint8_t *w = part->w + panel * part->panel_bytes;
         lines_ahead ahead = {w + distance, run * part->panel_bytes, TILE_PANELS};
         const tile_place t = {part, 0, w, panel * LANES, run, ahead, part->group_scales - distance};
@@ -273,12 +296,12 @@ void FN(linear)(const linear_call *call, int32_t chunk, int32_t worker) {
     (void) worker;
     int64_t number = part_of(call, chunk);
     const linear_part *part = &call->part[number];
-    int64_t from = (chunk - part->first_chunk) * part->chunk_panels;
-    int64_t end = min64(from + part->chunk_panels, panels_of(part));
     if (part->rows <= TILE_ROWS) {
-        stream(part, from, end);
+        stream(part, chunk - part->first_chunk);
         return;
     }
+    int64_t from = (chunk - part->first_chunk) * part->chunk_panels;
+    int64_t end = min64(from + part->chunk_panels, panels_of(part));
     int64_t step = even_step(part->rows, TILE_ROWS);
     int64_t tiles = (part->rows + step - 1) / step;
     for (int64_t panel = from; panel < end; panel += TILE_PANELS) {

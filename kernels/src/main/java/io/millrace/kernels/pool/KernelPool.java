@@ -15,17 +15,20 @@ import org.jspecify.annotations.Nullable;
 /// spins only so long for the last chunks, then yields and parks: with more busy threads than cores, whoever holds a
 /// chunk must get to run.
 ///
-/// Each thread has a share of the chunks of a run, neighbours in order, and takes them one after the other:
-/// whoever reads memory goes on where it was. A thread that is done takes the last chunks of other shares. Who
-/// takes which chunk is left to chance; nothing may depend on it.
+/// Each thread has a share of the chunks of a run, neighbours in order: whoever reads memory goes on where it was. It
+/// claims a quarter of what is left of them at a time, as a claim waits until all reads before it have ended, and so
+/// fewer and fewer towards the end. A thread that is done takes the last chunks of other shares one by one. Who takes
+/// which chunk is left to chance; nothing may depend on it.
 ///
-/// The state of a share is one word, `run number | end | next chunk`: claiming a chunk is one compare-and-set that
+/// The state of a share is one word, `run number | end | next chunk`: claiming chunks is one compare-and-set that
 /// fails if the run has changed, so a worker that wakes late can neither take a chunk twice nor mix up two runs.
 public final class KernelPool implements AutoCloseable {
     private static final int SPINS = 2000;
     private static final int YIELDS = 50;
     private static final long PARK_NANOS = 100_000;
     private static final int MAX_CHUNKS = 0xffff;
+    // Of the rest of its share a thread claims one of so many parts.
+    private static final int CLAIM_PART = 4;
     // Shares are two cache lines apart, as processors fetch lines in pairs.
     private static final int SHARE_STEP = 16;
     private static final PoolTask NOTHING = (chunk, worker) -> {};
@@ -171,7 +174,7 @@ public final class KernelPool implements AutoCloseable {
         }
     }
 
-    /// Takes chunks until none is left: the first of its own share, then the last of others'.
+    /// Takes chunks until none is left: of its own share from the front, then the last of others'.
     private void drain(int worker) {
         boolean own = true;
         int owner = worker;
@@ -187,21 +190,24 @@ public final class KernelPool implements AutoCloseable {
             }
             // The share holds an unclaimed chunk, and no other run begins before it is claimed: this is its task.
             PoolTask work = task;
-            int chunk = firstChunk + (own ? next : end - 1);
-            long claimed = own ? share + 1 : share(run(share), next, end - 1);
+            int chunks = own ? Math.max(1, (end - next) / CLAIM_PART) : 1;
+            int first = firstChunk + (own ? next : end - 1);
+            long claimed = own ? share + chunks : share(run(share), next, end - 1);
             if (shares.compareAndSet(owner * SHARE_STEP, share, claimed)) {
-                run(work, chunk, worker);
+                run(work, first, chunks, worker);
             }
         }
     }
 
-    private void run(PoolTask work, int chunk, int worker) {
-        try {
-            work.run(chunk, worker);
-        } catch (RuntimeException | Error thrown) {
-            failure.compareAndSet(null, thrown);
+    private void run(PoolTask work, int first, int chunks, int worker) {
+        for (int chunk = first; chunk < first + chunks; chunk++) {
+            try {
+                work.run(chunk, worker);
+            } catch (RuntimeException | Error thrown) {
+                failure.compareAndSet(null, thrown);
+            }
         }
-        if (missing.decrementAndGet() == 0) {
+        if (missing.addAndGet(-chunks) == 0) {
             Thread waiting = waiter.get();
             if (waiting != null) {
                 LockSupport.unpark(waiting);

@@ -69,6 +69,31 @@ class KernelPoolTest {
         }
     }
 
+    // A quarter of the caller's share of 16 is claimed with its first chunk; the rest is for whoever has time.
+    @Test
+    void aThreadLeavesMostOfItsShareToOthers() {
+        try (KernelPool pool = started(2)) {
+            List<Integer> stolen = new CopyOnWriteArrayList<>();
+            List<Integer> kept = new CopyOnWriteArrayList<>();
+            CountDownLatch others = new CountDownLatch(28);
+            pool.run(
+                    (chunk, worker) -> {
+                        if (worker == 1) {
+                            if (chunk < 16) {
+                                stolen.add(chunk);
+                            }
+                            others.countDown();
+                        } else {
+                            kept.add(chunk);
+                            await(others);
+                        }
+                    },
+                    32);
+            assertThat(stolen).containsExactly(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4);
+            assertThat(kept).containsExactly(0, 1, 2, 3);
+        }
+    }
+
     private static void await(CountDownLatch latch) {
         try {
             latch.await();
