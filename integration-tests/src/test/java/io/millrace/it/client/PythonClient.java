@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Assumptions;
@@ -26,8 +27,10 @@ public final class PythonClient {
             return interpreter;
         }
         require(Program.run(List.of("python3", "-m", "venv", environment.toString()), Map.of(), INSTALL_SECONDS));
-        Program.Outcome installed = install(interpreter);
-        // What was fetched before a break of the network is in pip's cache.
+        // An index that is away is asked about each package, and each time as often as pip may try: where a mirror
+        // has them all, that is two minutes of waiting. What was fetched before a break of the network is in pip's
+        // cache.
+        Program.Outcome installed = install(interpreter, "--retries", "1");
         require(installed.exitCode() == 0 ? installed : install(interpreter));
         try {
             Files.createFile(complete);
@@ -37,11 +40,11 @@ public final class PythonClient {
         return interpreter;
     }
 
-    private static Program.Outcome install(Path interpreter) {
-        return Program.run(
-                List.of(interpreter.toString(), "-m", "pip", "install", "--quiet", PACKAGE),
-                Map.of("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
-                INSTALL_SECONDS);
+    private static Program.Outcome install(Path interpreter, String... options) {
+        List<String> command =
+                new ArrayList<>(List.of(interpreter.toString(), "-m", "pip", "install", "--quiet", PACKAGE));
+        command.addAll(List.of(options));
+        return Program.run(command, Map.of("PIP_DISABLE_PIP_VERSION_CHECK", "1"), INSTALL_SECONDS);
     }
 
     private static void require(Program.Outcome outcome) {
