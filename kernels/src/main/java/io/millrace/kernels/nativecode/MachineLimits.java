@@ -36,7 +36,8 @@ public record MachineLimits(
         try (KernelPool pool = new KernelPool(threads);
                 Arena arena = Arena.ofShared()) {
             pool.start();
-            MemorySegment data = arena.allocate(READ_BYTES, ALIGNMENT);
+            // In large pages, as weights are; in small ones it would take seconds where a page is slow to get.
+            MemorySegment data = LargePages.allocate(READ_BYTES, ALIGNMENT, arena);
             // Bytes that make ordinary floats, and codes other than zero.
             pool.run(
                     (chunk, worker) -> data.asSlice((long) chunk * CHUNK_BYTES, CHUNK_BYTES)
