@@ -19,7 +19,8 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/// `millrace bench` with the embedded model and small numbers.
+/// `millrace bench` with the embedded model and small numbers, and but for [BenchCommandIT] without waiting for the
+/// compiler: no speed is looked at here.
 class BenchCommandTest {
     private static final Path MINI = Path.of(System.getProperty("millrace.root", ".."), "models", "mini");
 
@@ -49,6 +50,8 @@ class BenchCommandTest {
                 "auto,dense",
                 "--repeats",
                 "2",
+                "--warm-up-seconds",
+                "0",
                 "--chunk",
                 "16",
                 "--json",
@@ -125,6 +128,8 @@ class BenchCommandTest {
                 "150",
                 "--repeats",
                 "1",
+                "--warm-up-seconds",
+                "0",
                 "--json",
                 json.toString());
         assertThat(run.exitCode()).as(run.errors()).isZero();
@@ -218,7 +223,7 @@ class BenchCommandTest {
     // One decoded token.
     private static List<String> benched(Path model, String... options) {
         List<String> args = new ArrayList<>(List.of("bench", "--model", model.toString()));
-        args.addAll(List.of("--prefill", "", "--decode", "1", "--repeats", "1"));
+        args.addAll(List.of("--prefill", "", "--decode", "1", "--repeats", "1", "--warm-up-seconds", "0"));
         args.addAll(List.of(options));
         CommandRun run = CommandRun.of("", args.toArray(String[]::new));
         assertThat(run.exitCode()).as(run.errors()).isZero();

@@ -54,6 +54,8 @@ class BenchPeersTest {
                 "1",
                 "--repeats",
                 "1",
+                "--warm-up-seconds",
+                "0",
                 "--json",
                 json.toString(),
                 "--svg",

@@ -90,6 +90,8 @@ class OptionErrorTest {
             bench | --verify | 99999999999 | 99999999999 (expected: 1..64)
             bench | --chunk | 99999999999 | 99999999999 (expected: 1..8192)
             bench | --repeats | x | "x" (expected: 1..1000)
+            bench | --warm-up-seconds | -1 | -1 (expected: 0..3600)
+            bench | --warm-up-seconds | 3601 | 3601 (expected: 0..3600)
             bench | --peer-minutes | 0 | 0 (expected: 1..2147483647)
             verify | --provider | abacus | abacus (expected: auto, scalar, vector or native)
             verify | --provider | '' | "" (expected: auto, scalar, vector or native)

@@ -22,6 +22,7 @@ import java.util.List;
 /// @param kv        number format of cached keys
 /// @param chunk     most rows of a prefill step
 /// @param repeats   measurements of each kind
+/// @param warmUpSeconds  longest time that work is done before it is measured; 0 for once, however long it takes
 /// @param kernels   provider, threads (not 0) and instruction set
 public record BenchSettings(
         List<WeightProfile> profiles,
@@ -33,11 +34,14 @@ public record BenchSettings(
         KvFormat kv,
         int chunk,
         int repeats,
+        int warmUpSeconds,
         KernelSettings kernels) {
     /// Most rows of a prefill step.
     public static final int MAX_CHUNK = 8192;
     /// Most measurements of each kind.
     public static final int MAX_REPEATS = 1000;
+    /// Longest warm-up of each kind.
+    public static final int MAX_WARM_UP_SECONDS = 3600;
     /// Most rows of a step that verifies drafts.
     public static final int MAX_VERIFY = 64;
     /// Longest prompt, most tokens decoded, greatest depth.
@@ -72,6 +76,10 @@ public record BenchSettings(
         }
         if (repeats < 1 || repeats > MAX_REPEATS) {
             throw new IllegalArgumentException("--repeats: " + repeats + " (expected: 1.." + MAX_REPEATS + ")");
+        }
+        if (warmUpSeconds < 0 || warmUpSeconds > MAX_WARM_UP_SECONDS) {
+            throw new IllegalArgumentException(
+                    "--warm-up-seconds: " + warmUpSeconds + " (expected: 0.." + MAX_WARM_UP_SECONDS + ")");
         }
         if (kernels.threads() == 0) {
             throw new IllegalArgumentException("--threads: 0 (expected: at least 1)");

@@ -15,11 +15,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
 
 /// Runs steps of one sequence of random tokens and times them.
 final class ModelBench implements AutoCloseable {
     private static final long MIN_WARM_UP_NANOS = 1_000_000_000L;
-    private static final long MAX_WARM_UP_NANOS = 20_000_000_000L;
     private static final double QUIET = 0.01; // compiling, of the time
     private static final long FIRST_SEED = 100;
     private static final int ALIGNMENT = 64;
@@ -78,15 +78,17 @@ final class ModelBench implements AutoCloseable {
     record Measured(double[] seconds, Map<String, Double> microsPerToken) {}
 
     /// Does some work unmeasured, with other tokens, until everything it needs was touched and compiled, which
-    /// stops whoever computes.
+    /// stops whoever computes; or until the longest time of the settings is over.
     void warmUp(BenchWork work) {
+        long most = TimeUnit.SECONDS.toNanos(settings.warmUpSeconds());
+        long least = Math.min(most, MIN_WARM_UP_NANOS);
         long started = System.nanoTime();
         boolean quiet;
         do {
             long compiled = compiler.getTotalCompilationTime();
             double seconds = once(work, warmUpTokens);
             quiet = (compiler.getTotalCompilationTime() - compiled) / 1e3 < QUIET * seconds;
-        } while (System.nanoTime() - started < (quiet ? MIN_WARM_UP_NANOS : MAX_WARM_UP_NANOS));
+        } while (System.nanoTime() - started < (quiet ? least : most));
     }
 
     /// Measures some work as often as the settings say; all measurements start at the same depth.

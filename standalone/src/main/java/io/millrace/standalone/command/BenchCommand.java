@@ -159,6 +159,15 @@ public final class BenchCommand implements Callable<Integer> {
     private int repeats;
 
     @Option(
+            names = "--warm-up-seconds",
+            paramLabel = "N",
+            defaultValue = "20",
+            converter = BenchNumbers.WarmUpSeconds.class,
+            description = "Most seconds that each row's work is done before it is measured, should it not be compiled"
+                    + " earlier; 0 for doing it once, whose figures are too low (default: ${DEFAULT-VALUE}).")
+    private int warmUpSeconds;
+
+    @Option(
             names = "--peer-minutes",
             paramLabel = "N",
             defaultValue = "120",
@@ -284,6 +293,7 @@ public final class BenchCommand implements Callable<Integer> {
                 engine.kv().format(),
                 chunk,
                 repeats,
+                warmUpSeconds,
                 engine.kernels());
     }
 

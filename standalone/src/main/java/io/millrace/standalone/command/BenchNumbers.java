@@ -53,6 +53,14 @@ final class BenchNumbers {
         }
     }
 
+    /// Longest warm-up; 0 for doing the work once.
+    static final class WarmUpSeconds implements ITypeConverter<Integer> {
+        @Override
+        public Integer convert(String value) {
+            return (int) WholeNumbers.read(value, 0, BenchSettings.MAX_WARM_UP_SECONDS);
+        }
+    }
+
     /// Measurements of each kind.
     static final class Repeats implements ITypeConverter<Integer> {
         @Override

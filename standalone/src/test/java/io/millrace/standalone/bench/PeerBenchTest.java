@@ -161,6 +161,7 @@ class PeerBenchTest {
                 KvFormat.BF16,
                 512,
                 3,
+                20,
                 new KernelSettings("auto", 2, null, "auto"));
     }
 
