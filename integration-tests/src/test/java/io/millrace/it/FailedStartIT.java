@@ -13,13 +13,17 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/// A service that is told something wrong ends with one line that names the key.
+/// A service that is told something wrong ends with one line that names the key. Cases run two at a time: each is a
+/// process of its own, and its start takes the time.
 class FailedStartIT {
     private static final int PATIENCE_SECONDS = 60;
 
+    @Execution(ExecutionMode.CONCURRENT)
     @ParameterizedTest
     @CsvSource(delimiter = '|', nullValues = "-", textBlock = """
             prefill-service | - | millrace.model.path: missing (expected: a model folder)
@@ -56,6 +60,7 @@ class FailedStartIT {
         assertFails(service, Map.of(), arguments, sentence);
     }
 
+    @Execution(ExecutionMode.CONCURRENT)
     @ParameterizedTest
     @CsvSource({
         "gateway, server.port",
@@ -73,6 +78,7 @@ class FailedStartIT {
         }
     }
 
+    @Execution(ExecutionMode.CONCURRENT)
     @Test
     void aMisspeltVariableIsOneLineWithItsName() {
         assertFails(

@@ -27,8 +27,10 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/// `millrace up` as a process of its own.
+/// `millrace up` as a process of its own. Two tests run at a time, as starts take the time.
 class UpCommandIT {
     private static final int SIGTERM_EXIT = 128 + 15;
     private static final String DIED = "the engine of this instance has died and cannot go on: ";
@@ -36,6 +38,7 @@ class UpCommandIT {
     @TempDir
     private Path folder = Path.of("");
 
+    @Execution(ExecutionMode.CONCURRENT)
     @Test
     @Timeout(value = 90, unit = TimeUnit.SECONDS)
     void saysOneLineAndEndsCleanlyOnSigterm() throws Exception {
@@ -60,6 +63,7 @@ class UpCommandIT {
         }
     }
 
+    @Execution(ExecutionMode.CONCURRENT)
     @Test
     @Timeout(value = 90, unit = TimeUnit.SECONDS)
     void anAnswerThatOutlastsTheGracePeriodEndsWithAnError() throws Exception {
@@ -99,6 +103,7 @@ class UpCommandIT {
     }
 
     /// The pool is seen in what can be served, the limit in what is refused.
+    @Execution(ExecutionMode.CONCURRENT)
     @Test
     @Timeout(value = 90, unit = TimeUnit.SECONDS)
     void takesTheKeysOfTheServices() throws Exception {
@@ -131,6 +136,7 @@ class UpCommandIT {
     }
 
     /// The mapped file loses its pages while it is read: nothing a suite can go on from.
+    @Execution(ExecutionMode.CONCURRENT)
     @Test
     @Timeout(value = 120, unit = TimeUnit.SECONDS)
     void endsWithTheReasonWhenTheWeightsAreGone() throws Exception {
