@@ -34,7 +34,7 @@ public final class SeparateSuite implements AutoCloseable {
         this.prefill = service(
                 "prefill-service",
                 "prefill",
-                List.of(),
+                ServiceProcess.kernels(),
                 prefillPort,
                 List.of(model(), "millrace.prefill.instance=prefill", "millrace.prefill.kv-cache-targets=" + cache));
         this.decode = decode("decode-1", decodePort, cache);
@@ -63,7 +63,7 @@ public final class SeparateSuite implements AutoCloseable {
         return service(
                 "decode-service",
                 name,
-                List.of(),
+                ServiceProcess.kernels(),
                 port,
                 List.of(model(), "millrace.decode.instance=" + name, "millrace.decode.kv-cache-targets=" + cache));
     }

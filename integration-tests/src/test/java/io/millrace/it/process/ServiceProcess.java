@@ -35,6 +35,15 @@ public final class ServiceProcess implements AutoCloseable {
     /// time.
     static final List<String> NO_KERNELS = List.of("-XX:TieredStopAtLevel=1");
 
+    /// What the JVM of a service is told that computes: as `./millrace` does, the optimising compiler spares the
+    /// start-up code of frameworks.
+    static List<String> kernels() {
+        return List.of(
+                "-XX:+UnlockDiagnosticVMOptions",
+                "-XX:-DisplayVMOutput",
+                "-XX:CompilerDirectivesFile=" + root().resolve("standalone/src/main/jvm/compiler-directives.json"));
+    }
+
     /// @param module          folder of the service
     /// @param name            what its log is named after
     /// @param jvmArguments    beside those of all services
