@@ -49,7 +49,8 @@ public record GatewayProperties(
 
     /// `millrace.gateway.limits.*`.
     ///
-    /// @param maxRunningChoices    choices generated at a time; a request with `n` counts n times
+    /// @param maxRunningChoices    choices generated at a time; a request with `n` counts n times. The
+    ///                             default keeps one decode instance busy, and it refuses none of them
     /// @param maxWaitingRequests   requests that wait for their turn
     /// @param tokenizerThreads     threads that tokenize texts of up to 262,144 characters, and as many
     ///                             for longer ones
@@ -61,7 +62,7 @@ public record GatewayProperties(
     /// @param requestTimeout       from admission to the last token
     /// @param keepAliveInterval    a stream without tokens for this long gets a comment
     public record Limits(
-            @Min(1) @DefaultValue("256") int maxRunningChoices,
+            @Min(1) @DefaultValue("32") int maxRunningChoices,
             @Min(0) @DefaultValue("256") int maxWaitingRequests,
             @Min(1) @Max(1024) @DefaultValue("2") int tokenizerThreads,
             @Min(1) @Max(65_536) @DefaultValue("256") int maxWaitingTexts,

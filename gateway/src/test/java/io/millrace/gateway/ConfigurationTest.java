@@ -36,7 +36,7 @@ class ConfigurationTest {
                         Duration.ofSeconds(1),
                         Duration.ofSeconds(1),
                         new GatewayProperties.Limits(
-                                256,
+                                32,
                                 256,
                                 2,
                                 256,
