@@ -7,12 +7,15 @@ import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.kv.KvLayout;
 import io.millrace.engine.memory.MemoryLimits;
 import io.millrace.kernels.KvFormat;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -23,6 +26,9 @@ class OptionErrorTest {
             Path.of(System.getProperty("millrace.root", ".."), "models", "mini").toString();
     private static final String PROVIDERS = "auto, scalar, vector or native";
     private static final List<String> STARTING = List.of("up", "demo", "chat", "generate");
+
+    @TempDir
+    private Path folder;
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
@@ -38,6 +44,7 @@ class OptionErrorTest {
             --provider | '' | "" (expected: auto, scalar, vector or native)
             --provider | cuda | cuda (expected: auto, scalar, vector or native)
             --provider | -1 | "-1" (expected: auto, scalar, vector or native)
+            --provider | ascend | ascend is not available: not part of this build (expected: auto, scalar, vector or n
             --millrace.kernels.threads | 1025 | 1025 (expected: 0 for one per processor, to 1024)
             --millrace.kv.pool-tokens | 99999999999999 | "99999999999999" (expected: 64..1073741824)
             --millrace.dsa.top-k | -1 | -1 (expected: 0 for dense attention, or the number of slots a row selects)
@@ -97,6 +104,9 @@ class OptionErrorTest {
             verify | --provider | '' | "" (expected: auto, scalar, vector or native)
             doctor | --provider | '' | "" (expected: auto, scalar, vector or native)
             doctor | --provider | abacus | abacus (expected: auto, scalar, vector or native)
+            bench | --provider | ascend | ascend is not available: not part of this build (expected: auto, scalar, ve
+            verify | --provider | ascend | ascend is not available: not part of this build (expected: auto, scalar, ve
+            doctor | --provider | ascend | ascend is not available: not part of this build (expected: auto, scalar, ve
             """)
     void anOptionIsNamed(String command, String option, String value, String said) {
         List<String> args = new ArrayList<>(List.of(command, option + "=" + value));
@@ -162,6 +172,19 @@ class OptionErrorTest {
                 .startsWith("millrace: " + key + ": " + tokens
                         + " tokens make a KV pool each for prefill and decode, together of ")
                 .endsWith(" allows)");
+        assertThat(run.exitCode()).isEqualTo(1);
+        assertThat(run.answers()).isEmpty();
+    }
+
+    /// The file itself, or one above the folder.
+    @ParameterizedTest
+    @CsvSource({"'', ''", "/packs/of/mini, ' (%s)'"})
+    void aFileInPlaceOfTheFolderOfPacksIsOneSentence(String below, String where) throws IOException {
+        Path file = Files.writeString(folder.resolve("file"), "");
+        CommandRun run = CommandRun.of("Hi", "generate", "--model", MINI, "--pack-dir", file + below);
+        assertThat(run.errors().lines().filter(line -> !line.contains("starting the suite")))
+                .containsExactly("millrace: --pack-dir: " + file + below + ": not a folder" + where.formatted(file)
+                        + " (expected: a folder that can be written and has room, or off)");
         assertThat(run.exitCode()).isEqualTo(1);
         assertThat(run.answers()).isEmpty();
     }

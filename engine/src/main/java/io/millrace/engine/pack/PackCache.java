@@ -136,6 +136,7 @@ public final class PackCache {
 
     private PackedWeights obtainFile(PackRequest request, Supplier<WeightTensors> source, PackProgress progress)
             throws IOException {
+        directory.requireFolder();
         PackIdentity identity = request.identity(
                 CheckpointIdentity.ofConfig(request.folder()), CheckpointIdentity.of(request.folder()));
         Path file = directory.path().resolve(fileName(request, identity));

@@ -1,7 +1,9 @@
 package io.millrace.engine.pack;
 
 import io.millrace.engine.settings.WeightsSettings;
+import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.function.Function;
@@ -33,6 +35,20 @@ public record PackDirectory(Path path, boolean demanded) {
         return absolute(cache == null ? "" : cache)
                 .or(() -> absolute(home).map(folder -> folder.resolve(".cache")))
                 .map(base -> new PackDirectory(base.resolve("millrace"), false));
+    }
+
+    /// Nothing may be kept in a file, or below one.
+    ///
+    /// @throws NotDirectoryException if the first that is there of the folder and those above it is no folder
+    void requireFolder() throws NotDirectoryException {
+        for (Path at = path.toAbsolutePath(); at != null; at = at.getParent()) {
+            if (Files.exists(at)) {
+                if (!Files.isDirectory(at)) {
+                    throw new NotDirectoryException(at.equals(path.toAbsolutePath()) ? null : at.toString());
+                }
+                return;
+            }
+        }
     }
 
     private static Path demandedPath(String setting) {

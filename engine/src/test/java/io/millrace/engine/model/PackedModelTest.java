@@ -3,8 +3,10 @@ package io.millrace.engine.model;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.spi.ILoggingEvent;
 import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.file.NamedPipe;
+import io.millrace.engine.logging.RecordedLog;
 import io.millrace.engine.pack.PackCache;
 import io.millrace.engine.pack.PackDirectory;
 import io.millrace.engine.pack.PackPlan;
@@ -272,11 +274,14 @@ class PackedModelTest {
     @Test
     void aConfiguredFolderThatCannotBeWrittenIsRefused() throws IOException {
         packs = Files.writeString(folder.resolve("file"), "no folder");
-        assertThatThrownBy(() -> load(WeightProfile.BF16))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("millrace.weights.pack-dir: " + packs + ": not a folder")
-                .hasMessageContaining("or off")
-                .hasMessageNotContaining("Exception");
+        try (RecordedLog log = new RecordedLog(PackCache.class.getName())) {
+            assertThatThrownBy(() -> load(WeightProfile.BF16))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("millrace.weights.pack-dir: " + packs + ": not a folder")
+                    .hasMessageContaining("or off")
+                    .hasMessageNotContaining("Exception");
+            assertThat(log.lines()).isEmpty();
+        }
         packs = Path.of("/proc/millrace-packs");
         assertThatThrownBy(() -> load(WeightProfile.BF16))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -288,7 +293,8 @@ class PackedModelTest {
     @Test
     void aDefaultFolderThatCannotBeWrittenIsPassedOver() throws IOException {
         Path noFolder = Files.writeString(folder.resolve("file"), "no folder");
-        try (Kernels kernels = new ScalarKernels()) {
+        try (RecordedLog log = new RecordedLog(PackCache.class.getName());
+                Kernels kernels = new ScalarKernels()) {
             PackPlan plan = ModelPack.plan(ModelConfig.read(model), WeightProfile.BF16, MlaForm.ABSORBED);
             PackRequest request = new PackRequest(model, WeightProfile.BF16, MlaForm.ABSORBED, plan, kernels, 1);
             try (PackedWeights weights = new PackCache(new PackDirectory(noFolder, false))
@@ -296,6 +302,9 @@ class PackedModelTest {
                 assertThat(weights.file()).isEmpty();
                 assertThat(weights.tensorBytes()).containsKey("lm_head.weight");
             }
+            assertThat(log.lines())
+                    .extracting(ILoggingEvent::getFormattedMessage)
+                    .containsExactly(noFolder + " cannot keep packed weights, packing into memory: not a folder");
         }
     }
 

@@ -17,6 +17,7 @@ public final class KernelProviders {
 
     /// The names that can be chosen, in words.
     public static final String NAMES = "auto, scalar, vector or native";
+    private static final String EXPECTED = " (expected: " + NAMES + ")";
     private static final String NOT_BUILT = "not part of this build";
     private static final String VECTOR_MODULE = "jdk.incubator.vector";
 
@@ -25,6 +26,14 @@ public final class KernelProviders {
     /// Whether a provider of that name exists, be it in this build or not.
     public static boolean isName(String provider) {
         return Set.of("auto", "scalar", "vector", "native", "ascend").contains(provider);
+    }
+
+    /// Why a name cannot be chosen, whatever the machine, to be said after it; empty if it can.
+    public static Optional<String> refusal(String provider) {
+        if (provider.equals("ascend")) {
+            return Optional.of(" is not available: " + NOT_BUILT + EXPECTED);
+        }
+        return isName(provider) ? Optional.empty() : Optional.of(EXPECTED);
     }
 
     /// Opens the kernels of a provider, with the best instruction set of this processor.
@@ -85,8 +94,9 @@ public final class KernelProviders {
                 }
                 yield nativeKernels(threads, isa, declined);
             }
-            case "ascend" -> throw refuse(provider, NOT_BUILT + " (expected: " + NAMES + ")");
-            default -> throw new IllegalArgumentException(SUBJECT + provider + " (expected: " + NAMES + ")");
+            default ->
+                throw new IllegalArgumentException(
+                        SUBJECT + provider + refusal(provider).orElse(EXPECTED));
         };
     }
 

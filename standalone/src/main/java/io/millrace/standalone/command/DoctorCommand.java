@@ -46,10 +46,9 @@ public final class DoctorCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        if (!KernelProviders.isName(provider)) {
-            throw new IllegalArgumentException("--provider: " + (provider.isEmpty() ? "\"\"" : provider)
-                    + " (expected: " + KernelProviders.NAMES + ")");
-        }
+        KernelProviders.refusal(provider).ifPresent(refusal -> {
+            throw new IllegalArgumentException("--provider: " + (provider.isEmpty() ? "\"\"" : provider) + refusal);
+        });
         boolean healthy = true;
         for (Finding finding : new Doctor(surroundings).examine(model.directory(), provider, port)) {
             console.out().println(finding.line());

@@ -57,11 +57,17 @@ public final class GivenKeys {
         Map<String, Object> values = new LinkedHashMap<>();
         given.forEach((key, value) -> values.put(key, value.value()));
         sources.addFirst(new MapPropertySource("given", values));
+        EngineSettings settings;
         try {
-            return EngineKeys.bind(environment);
+            settings = EngineKeys.bind(environment);
         } catch (BindException e) {
             throw refused(e);
         }
+        String provider = settings.kernels().provider();
+        KernelProviders.refusal(provider).ifPresent(refusal -> {
+            throw new IllegalArgumentException(named(PROVIDER + ": " + provider + refusal));
+        });
+        return settings;
     }
 
     /// @throws IllegalArgumentException  if a key of a service is refused, by the name of its source
