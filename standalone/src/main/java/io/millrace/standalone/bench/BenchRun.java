@@ -4,7 +4,6 @@ import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.model.LoadProgress;
 import io.millrace.engine.model.LoadedModel;
 import io.millrace.engine.profile.WeightProfile;
-import io.millrace.kernels.nativecode.MachineLimits;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -93,9 +92,8 @@ public final class BenchRun {
     private void measure(ModelBench bench, String provider, ModelCost cost, BenchWork work) {
         double touched = work.phase() == BenchPhase.VERIFY ? bench.touchedPerToken(work) : 0;
         bench.warmUp(work);
-        Optional<MachineLimits> before = machine.current();
-        ModelBench.Measured measured = bench.measure(work);
-        Optional<MachineLimits> after = machine.measure();
+        LimitsAround limits = new LimitsAround(machine.current());
+        ModelBench.Measured measured = bench.measure(work, () -> limits.add(machine.measure()));
         BenchRow row = new BenchRow(
                 work,
                 cost.profile().id(),
@@ -104,7 +102,7 @@ public final class BenchRun {
                 BenchRow.Speed.of(work.tokens(), measured.seconds()),
                 measured.microsPerToken(),
                 Optional.of(cost.of(work, touched)),
-                before.flatMap(one -> after.map(one::best)));
+                limits.median());
         rows.add(row);
         notes.accept(String.format(
                 Locale.ROOT,

@@ -1,0 +1,52 @@
+package io.millrace.standalone.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.millrace.kernels.nativecode.IsaLevel;
+import io.millrace.kernels.nativecode.MachineLimits;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class LimitsAroundTest {
+    private static Optional<MachineLimits> limits(double read) {
+        return Optional.of(new MachineLimits(IsaLevel.AVX2, 2, read, 10 * read, 100 - read));
+    }
+
+    @Test
+    void ofBothSidesOfAMeasurementTheBetterCounts() {
+        LimitsAround limits = new LimitsAround(limits(40));
+        limits.add(limits(70));
+
+        assertThat(limits.median()).contains(new MachineLimits(IsaLevel.AVX2, 2, 70, 700, 60));
+    }
+
+    @Test
+    void ofAllMeasurementsTheMedianCounts() {
+        LimitsAround limits = new LimitsAround(limits(40));
+        limits.add(limits(40));
+        limits.add(limits(50));
+        limits.add(limits(50));
+        limits.add(limits(50));
+        limits.add(limits(90));
+
+        // Around the measurements: 40, 50, 50, 50, 90 to read, and 60, 60, 50, 50, 50 float.
+        assertThat(limits.median()).contains(new MachineLimits(IsaLevel.AVX2, 2, 50, 500, 50));
+    }
+
+    @Test
+    void ofAnEvenNumberTheMeanOfTheMiddleCounts() {
+        LimitsAround limits = new LimitsAround(limits(40));
+        limits.add(limits(40));
+        limits.add(limits(60));
+
+        assertThat(limits.median()).contains(new MachineLimits(IsaLevel.AVX2, 2, 50, 500, 60));
+    }
+
+    @Test
+    void aMachineThatIsNotMeasuredHasNone() {
+        LimitsAround limits = new LimitsAround(Optional.empty());
+        limits.add(Optional.empty());
+
+        assertThat(limits.median()).isEmpty();
+    }
+}
