@@ -15,18 +15,26 @@ import java.util.function.ToDoubleFunction;
 /// @param isa               instruction set
 /// @param threads           threads that measured together
 /// @param readBytesPerSecond  reading of memory that no cache holds
+/// @param meanReadBytesPerSecond  the same on the average of all rounds: what memory gives for longer than a moment
 /// @param int8OpsPerSecond    int8 products and additions into int32, from registers
 /// @param floatOpsPerSecond   float32 products and additions, from registers
 public record MachineLimits(
-        IsaLevel isa, int threads, double readBytesPerSecond, double int8OpsPerSecond, double floatOpsPerSecond) {
+        IsaLevel isa,
+        int threads,
+        double readBytesPerSecond,
+        double meanReadBytesPerSecond,
+        double int8OpsPerSecond,
+        double floatOpsPerSecond) {
     private static final long READ_BYTES = 1L << 30;
     private static final int CHUNK_BYTES = 1 << 22;
     private static final int READ_CHUNKS = (int) (READ_BYTES / CHUNK_BYTES);
     private static final int PRODUCT_ROUNDS = 20_000;
     private static final int PRODUCT_CHUNKS_PER_THREAD = 16;
     private static final int REPEATS = 7;
+    private static final int READ_REPEATS = 21;
     private static final int OPS_PER_PRODUCT = 2;
     private static final int ALIGNMENT = 4096;
+    private static final double NANOS = 1e9;
 
     /// Measures, with 1 GiB of memory that is given back afterwards; takes about a second.
     ///
@@ -53,10 +61,12 @@ public record MachineLimits(
             call.set(JAVA_LONG, 2L * Long.BYTES, PRODUCT_ROUNDS);
             call.set(JAVA_LONG, 3L * Long.BYTES, results.address());
             Round round = new Round(library, pool, call);
-            double read = READ_BYTES / round.seconds("limit_read", READ_CHUNKS);
+            Times reading = round.times("limit_read", READ_CHUNKS, READ_REPEATS);
+            double read = READ_BYTES / reading.best();
+            double meanRead = READ_BYTES / reading.mean();
             double int8 = round.opsPerSecond("limit_int8", threads);
             double floats = round.opsPerSecond("limit_float", threads);
-            return new MachineLimits(library.level(), threads, read, int8, floats);
+            return new MachineLimits(library.level(), threads, read, meanRead, int8, floats);
         }
     }
 
@@ -66,8 +76,18 @@ public record MachineLimits(
                 isa,
                 threads,
                 Math.max(readBytesPerSecond, other.readBytesPerSecond),
+                Math.max(meanReadBytesPerSecond, other.meanReadBytesPerSecond),
                 Math.max(int8OpsPerSecond, other.int8OpsPerSecond),
                 Math.max(floatOpsPerSecond, other.floatOpsPerSecond));
+    }
+
+    /// The limits around something that ran between two measurements: the higher of each, and of the averages the
+    /// average.
+    public MachineLimits around(MachineLimits other) {
+        double mean = 2 / (1 / meanReadBytesPerSecond + 1 / other.meanReadBytesPerSecond);
+        MachineLimits best = best(other);
+        return new MachineLimits(
+                isa, threads, best.readBytesPerSecond, mean, best.int8OpsPerSecond, best.floatOpsPerSecond);
     }
 
     /// The median of each limit; of an even number the mean of the two in the middle.
@@ -79,6 +99,7 @@ public record MachineLimits(
                 first.isa,
                 first.threads,
                 median(measured, MachineLimits::readBytesPerSecond),
+                median(measured, MachineLimits::meanReadBytesPerSecond),
                 median(measured, MachineLimits::int8OpsPerSecond),
                 median(measured, MachineLimits::floatOpsPerSecond));
     }
@@ -88,24 +109,32 @@ public record MachineLimits(
         return (values[(values.length - 1) / 2] + values[values.length / 2]) / 2;
     }
 
+    private record Times(double best, double mean) {}
+
     private record Round(NativeLibrary library, KernelPool pool, MemorySegment call) {
-        /// Shortest time of all chunks.
-        double seconds(String function, int chunks) {
+        /// Times of all chunks, in seconds.
+        Times times(String function, int chunks, int repeats) {
             MemorySegment code = library.function(function);
             long address = call.address();
             long best = Long.MAX_VALUE;
-            for (int i = 0; i < REPEATS; i++) {
+            long sum = 0;
+            for (int i = 0; i < repeats; i++) {
                 long started = System.nanoTime();
                 pool.run((chunk, worker) -> NativeLibrary.run(code, true, address, chunk, worker), chunks);
-                best = Math.min(best, System.nanoTime() - started);
+                long nanos = System.nanoTime() - started;
+                best = Math.min(best, nanos);
+                sum += nanos;
             }
-            return best / 1e9;
+            return new Times(best / NANOS, sum / NANOS / repeats);
         }
 
         double opsPerSecond(String function, int threads) {
             int chunks = threads * PRODUCT_CHUNKS_PER_THREAD;
             long products = NativeLibrary.ask(library.function(function + "_products"), call.address());
-            return (double) OPS_PER_PRODUCT * products * chunks / seconds(function, chunks);
+            return (double) OPS_PER_PRODUCT
+                    * products
+                    * chunks
+                    / times(function, chunks, REPEATS).best();
         }
     }
 }

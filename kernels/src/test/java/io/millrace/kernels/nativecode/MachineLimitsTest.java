@@ -21,8 +21,8 @@ class MachineLimitsTest {
 
     @Test
     void theBetterOfTwoMeasurementsCounts() {
-        MachineLimits one = new MachineLimits(IsaLevel.AVX2, 2, 3, 5, 6);
-        assertThat(one.best(new MachineLimits(IsaLevel.AVX2, 2, 4, 4, 7)))
-                .isEqualTo(new MachineLimits(IsaLevel.AVX2, 2, 4, 5, 7));
+        MachineLimits one = new MachineLimits(IsaLevel.AVX2, 2, 3, 2, 5, 6);
+        assertThat(one.best(new MachineLimits(IsaLevel.AVX2, 2, 4, 1, 4, 7)))
+                .isEqualTo(new MachineLimits(IsaLevel.AVX2, 2, 4, 2, 5, 7));
     }
 }

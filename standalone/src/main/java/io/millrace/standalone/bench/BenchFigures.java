@@ -62,7 +62,13 @@ final class BenchFigures {
                         "reads %.1f MB a step, %.1f a token",
                         perToken * row.work().rowsPerStep(), perToken)
                 : text("reads %.1f MB a token", perToken);
-        return read + text(", at %.1f GB/s", row.bytesPerSecond().orElseThrow() / GIGA);
+        double reached = row.bytesPerSecond().orElseThrow();
+        String mean = row.machine()
+                .map(MachineLimits::meanReadBytesPerSecond)
+                .map(given ->
+                        text(", %.0f %% of the %.1f GB/s on the average then", PERCENT * reached / given, given / GIGA))
+                .orElse("");
+        return read + text(", at %.1f GB/s", reached / GIGA) + mean;
     }
 
     /// How much longer dense attention takes than sparse, where both were measured.

@@ -72,6 +72,7 @@ final class BenchJson {
 
     private static void putLimits(ObjectNode object, MachineLimits machine) {
         object.put("readBytesPerSecond", machine.readBytesPerSecond())
+                .put("meanReadBytesPerSecond", machine.meanReadBytesPerSecond())
                 .put("int8OpsPerSecond", machine.int8OpsPerSecond())
                 .put("floatOpsPerSecond", machine.floatOpsPerSecond());
     }

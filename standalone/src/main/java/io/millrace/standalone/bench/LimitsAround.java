@@ -16,9 +16,10 @@ final class LimitsAround {
         this.last = before;
     }
 
-    /// A measurement ended, and these are the limits right after it: of both its sides the better count.
+    /// A measurement ended, and these are the limits right after it: of both its sides the better count, and of the
+    /// averages the average.
     void add(Optional<MachineLimits> after) {
-        last.flatMap(one -> after.map(one::best)).ifPresent(around::add);
+        last.flatMap(one -> after.map(one::around)).ifPresent(around::add);
         last = after;
     }
 

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class LimitsAroundTest {
     private static Optional<MachineLimits> limits(double read) {
-        return Optional.of(new MachineLimits(IsaLevel.AVX2, 2, read, 10 * read, 100 - read));
+        return Optional.of(new MachineLimits(IsaLevel.AVX2, 2, read, read / 2, 10 * read, 100 - read));
     }
 
     @Test
@@ -17,7 +17,8 @@ class LimitsAroundTest {
         LimitsAround limits = new LimitsAround(limits(40));
         limits.add(limits(70));
 
-        assertThat(limits.median()).contains(new MachineLimits(IsaLevel.AVX2, 2, 70, 700, 60));
+        assertThat(limits.median())
+                .contains(new MachineLimits(IsaLevel.AVX2, 2, 70, 2 / (1.0 / 20 + 1.0 / 35), 700, 60));
     }
 
     @Test
@@ -29,8 +30,9 @@ class LimitsAroundTest {
         limits.add(limits(50));
         limits.add(limits(90));
 
-        // Around the measurements: 40, 50, 50, 50, 90 to read, and 60, 60, 50, 50, 50 float.
-        assertThat(limits.median()).contains(new MachineLimits(IsaLevel.AVX2, 2, 50, 500, 50));
+        // Around the measurements: 40, 50, 50, 50, 90 to read, on the average 20, 22.2, 25, 25, 32.1, and 60, 60, 50,
+        // 50, 50 float.
+        assertThat(limits.median()).contains(new MachineLimits(IsaLevel.AVX2, 2, 50, 25, 500, 50));
     }
 
     @Test
@@ -39,7 +41,7 @@ class LimitsAroundTest {
         limits.add(limits(40));
         limits.add(limits(60));
 
-        assertThat(limits.median()).contains(new MachineLimits(IsaLevel.AVX2, 2, 50, 500, 60));
+        assertThat(limits.median()).contains(new MachineLimits(IsaLevel.AVX2, 2, 50, (20 + 24) / 2.0, 500, 60));
     }
 
     @Test
