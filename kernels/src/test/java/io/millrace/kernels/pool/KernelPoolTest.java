@@ -49,49 +49,40 @@ class KernelPoolTest {
         }
     }
 
-    // The caller stays in its first chunk until the worker has done everything else.
     @Test
     void aThreadTakesItsShareInOrderAndThenTheLastOfOthers() {
-        try (KernelPool pool = started(2)) {
-            List<Integer> taken = new CopyOnWriteArrayList<>();
-            CountDownLatch others = new CountDownLatch(7);
-            pool.run(
-                    (chunk, worker) -> {
-                        if (worker == 1) {
-                            taken.add(chunk);
-                            others.countDown();
-                        } else {
-                            await(others);
-                        }
-                    },
-                    8);
-            assertThat(taken).containsExactly(4, 5, 6, 7, 3, 2, 1);
-        }
+        assertThat(takenWhileTheCallerStaysInItsFirstChunk(8)).containsExactly(4, 5, 6, 7, 3, 2, 1);
     }
 
     // A quarter of the caller's share of 16 is claimed with its first chunk; the rest is for whoever has time.
     @Test
     void aThreadLeavesMostOfItsShareToOthers() {
+        assertThat(takenWhileTheCallerStaysInItsFirstChunk(32))
+                .startsWith(16, 17, 18, 19)
+                .endsWith(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4)
+                .hasSize(28);
+    }
+
+    /// What the one worker takes, in order, from when the caller has begun until nothing is left to take.
+    private static List<Integer> takenWhileTheCallerStaysInItsFirstChunk(int chunks) {
+        List<Integer> taken = new CopyOnWriteArrayList<>();
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch others = new CountDownLatch(chunks - Math.max(1, chunks / 8));
         try (KernelPool pool = started(2)) {
-            List<Integer> stolen = new CopyOnWriteArrayList<>();
-            List<Integer> kept = new CopyOnWriteArrayList<>();
-            CountDownLatch others = new CountDownLatch(28);
             pool.run(
                     (chunk, worker) -> {
                         if (worker == 1) {
-                            if (chunk < 16) {
-                                stolen.add(chunk);
-                            }
+                            await(begun);
+                            taken.add(chunk);
                             others.countDown();
                         } else {
-                            kept.add(chunk);
+                            begun.countDown();
                             await(others);
                         }
                     },
-                    32);
-            assertThat(stolen).containsExactly(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4);
-            assertThat(kept).containsExactly(0, 1, 2, 3);
+                    chunks);
         }
+        return taken;
     }
 
     private static void await(CountDownLatch latch) {

@@ -241,8 +241,8 @@ class BenchReportTest {
         String mean = ", 89 % of the 18.0 GB/s on the average then";
         assertThat(report(Optional.empty(), rows).lines())
                 .contains(
-                        "  decode 64 at 4096, w8a8, auto: " + limits
-                                + "reads 500.0 MB a token, at 16.0 GB/s" + mean + "; attention part 0 us",
+                        "  decode 64 at 4096, w8a8, auto: " + limits + "reads 500.0 MB a token, at 16.0 GB/s" + mean
+                                + "; attention part 0 us",
                         "  verify 128 by 4 at 0, w8a8, auto: " + limits
                                 + "reads 1000.0 MB a step, 250.0 a token, at 16.0 GB/s" + mean,
                         "  prefill 512 at 0, w8a8, dense: " + limits
