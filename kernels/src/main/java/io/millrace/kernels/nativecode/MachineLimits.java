@@ -5,9 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import io.millrace.kernels.pool.KernelPool;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 import java.util.Optional;
-import java.util.function.ToDoubleFunction;
 
 /// What the machine can do at most with some threads and an instruction set, measured in C: the yardstick
 /// of kernels. Other load on the machine lowers it; the best of several rounds counts.
@@ -88,25 +86,6 @@ public record MachineLimits(
         MachineLimits best = best(other);
         return new MachineLimits(
                 isa, threads, best.readBytesPerSecond, mean, best.int8OpsPerSecond, best.floatOpsPerSecond);
-    }
-
-    /// The median of each limit; of an even number the mean of the two in the middle.
-    ///
-    /// @param measured  not empty, with one instruction set and number of threads
-    public static MachineLimits median(List<MachineLimits> measured) {
-        MachineLimits first = measured.getFirst();
-        return new MachineLimits(
-                first.isa,
-                first.threads,
-                median(measured, MachineLimits::readBytesPerSecond),
-                median(measured, MachineLimits::meanReadBytesPerSecond),
-                median(measured, MachineLimits::int8OpsPerSecond),
-                median(measured, MachineLimits::floatOpsPerSecond));
-    }
-
-    private static double median(List<MachineLimits> measured, ToDoubleFunction<MachineLimits> limit) {
-        double[] values = measured.stream().mapToDouble(limit).sorted().toArray();
-        return (values[(values.length - 1) / 2] + values[values.length / 2]) / 2;
     }
 
     private record Times(double best, double mean) {}

@@ -33,9 +33,8 @@ final class BenchFigures {
             }
         }
         if (!lines.isEmpty()) {
-            lines.addFirst(
-                    "limits right before or after each repeat (the better; of all repeats the median), and what is"
-                            + " reached; times are for a token:");
+            lines.addFirst("limits right before or after each row (the better), and what it reaches; times are for a"
+                    + " token:");
         }
         if (rows.stream().anyMatch(row -> row.int8Share().isPresent())) {
             lines.add("  (int8 products: those with weights in " + String.join(", ", BenchRow.WEIGHT_OPERATORS)

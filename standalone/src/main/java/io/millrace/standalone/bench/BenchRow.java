@@ -19,8 +19,8 @@ import java.util.OptionalDouble;
 /// @param speed           of the measurements
 /// @param microsPerToken  time inside each operator, the median of the measurements; empty for other programs
 /// @param cost            of a token; empty for other programs
-/// @param machine         its limits right before and after each measurement, the better of both, and of these the
-///                        median; empty where there is no C code to measure them with, and for other programs
+/// @param machine         its limits right before and after, the better of both; empty where there is no C code
+///                        to measure them with, and for other programs
 public record BenchRow(
         BenchWork work,
         String profile,

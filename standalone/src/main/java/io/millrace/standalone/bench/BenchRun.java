@@ -4,6 +4,7 @@ import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.model.LoadProgress;
 import io.millrace.engine.model.LoadedModel;
 import io.millrace.engine.profile.WeightProfile;
+import io.millrace.kernels.nativecode.MachineLimits;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -92,8 +93,9 @@ public final class BenchRun {
     private void measure(ModelBench bench, String provider, ModelCost cost, BenchWork work) {
         double touched = work.phase() == BenchPhase.VERIFY ? bench.touchedPerToken(work) : 0;
         bench.warmUp(work);
-        LimitsAround limits = new LimitsAround(machine.current());
-        ModelBench.Measured measured = bench.measure(work, () -> limits.add(machine.measure()));
+        Optional<MachineLimits> before = machine.current();
+        ModelBench.Measured measured = bench.measure(work);
+        Optional<MachineLimits> after = machine.measure();
         BenchRow row = new BenchRow(
                 work,
                 cost.profile().id(),
@@ -102,7 +104,7 @@ public final class BenchRun {
                 BenchRow.Speed.of(work.tokens(), measured.seconds()),
                 measured.microsPerToken(),
                 Optional.of(cost.of(work, touched)),
-                limits.median());
+                before.flatMap(one -> after.map(one::around)));
         rows.add(row);
         notes.accept(String.format(
                 Locale.ROOT,

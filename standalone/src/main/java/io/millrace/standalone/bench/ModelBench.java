@@ -92,16 +92,13 @@ final class ModelBench implements AutoCloseable {
     }
 
     /// Measures some work as often as the settings say; all measurements start at the same depth.
-    ///
-    /// @param afterEach  runs after each of them, unmeasured
-    Measured measure(BenchWork work, Runnable afterEach) {
+    Measured measure(BenchWork work) {
         double[] seconds = new double[settings.repeats()];
         List<Map<String, Long>> nanos = new ArrayList<>();
         for (int i = 0; i < seconds.length; i++) {
             timed.reset();
             seconds[i] = once(work, tokens(i));
             nanos.add(timed.nanos());
-            afterEach.run();
         }
         Map<String, Double> micros = new LinkedHashMap<>();
         for (String operator : nanos.getFirst().keySet()) {
