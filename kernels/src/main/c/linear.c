@@ -282,6 +282,10 @@ static void stream(const linear_part *part, int64_t chunk) {
     int64_t run = (end - first + TILE_PANELS - 1) / TILE_PANELS;
     int64_t from = first + (chunk - band * pieces) * step, to = min64(from + step, first + run);
     int64_t distance = part->format == FORMAT_W4A8 ? W4_STREAM_AHEAD : STREAM_AHEAD;
+    // A tile ends with its scales, which lie far from its codes: it would wait for them.
+    for (int64_t i = 0; part->scales && i < (to - from) * TILE_PANELS; i++) {
+        FETCH_TO_KEEP(part->scales + (from + i / TILE_PANELS + i % TILE_PANELS * run) * LANES);
+    }
     for (int64_t panel = from; panel < to; panel++) {
         const uint8_t *w = part->w + panel * part->panel_bytes;
         lines_ahead ahead = {w + distance, run * part->panel_bytes, TILE_PANELS};

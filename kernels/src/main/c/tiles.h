@@ -12,6 +12,8 @@
 // Whatever runs between two products, Java included, is needed once a layer, and weights of a layer are more than caches
 // hold. A function that does nothing else must be INLINE: this compiler takes its calls for having no effect and drops them.
 #define FETCH(at) __builtin_prefetch(at, 0, 0)
+// Fetches the line `at`, which has to stay cached while many others pass through.
+#define FETCH_TO_KEEP(at) __builtin_prefetch(at, 0, 3)
 #define CELLS (TILE_ROWS * TILE_PANELS)
 
 // What is needed soon, to be fetched line by line while a tile is computed: from so many streams, `step` bytes apart, at
