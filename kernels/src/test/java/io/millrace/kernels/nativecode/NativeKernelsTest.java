@@ -43,7 +43,7 @@ class NativeKernelsTest {
         return kernels;
     }
 
-    private static WeightSource in(QuantFormat format, MatrixView matrix) {
+    static WeightSource in(QuantFormat format, MatrixView matrix) {
         return switch (format) {
             case F32, BF16 -> matrix;
             case W8A8 -> WeightQuantizer.int8(matrix, Arena.ofAuto());
@@ -176,7 +176,7 @@ class NativeKernelsTest {
         }
     }
 
-    private static QuantFormat floats(QuantFormat format) {
+    static QuantFormat floats(QuantFormat format) {
         return format == QuantFormat.BF16 ? format : QuantFormat.F32;
     }
 
