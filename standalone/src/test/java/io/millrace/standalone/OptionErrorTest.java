@@ -44,7 +44,8 @@ class OptionErrorTest {
             --provider | '' | "" (expected: auto, scalar, vector or native)
             --provider | cuda | cuda (expected: auto, scalar, vector or native)
             --provider | -1 | "-1" (expected: auto, scalar, vector or native)
-            --provider | ascend | ascend is not available: not part of this build (expected: auto, scalar, vector or n
+            --provider | ascend | ascend is not available: not part of this build \
+            (expected: auto, scalar, vector or native)
             --millrace.kernels.threads | 1025 | 1025 (expected: 0 for one per processor, to 1024)
             --millrace.kv.pool-tokens | 99999999999999 | "99999999999999" (expected: 64..1073741824)
             --millrace.dsa.top-k | -1 | -1 (expected: 0 for dense attention, or the number of slots a row selects)
@@ -104,9 +105,12 @@ class OptionErrorTest {
             verify | --provider | '' | "" (expected: auto, scalar, vector or native)
             doctor | --provider | '' | "" (expected: auto, scalar, vector or native)
             doctor | --provider | abacus | abacus (expected: auto, scalar, vector or native)
-            bench | --provider | ascend | ascend is not available: not part of this build (expected: auto, scalar, ve
-            verify | --provider | ascend | ascend is not available: not part of this build (expected: auto, scalar, ve
-            doctor | --provider | ascend | ascend is not available: not part of this build (expected: auto, scalar, ve
+            bench | --provider | ascend | ascend is not available: not part of this build \
+            (expected: auto, scalar, vector or native)
+            verify | --provider | ascend | ascend is not available: not part of this build \
+            (expected: auto, scalar, vector or native)
+            doctor | --provider | ascend | ascend is not available: not part of this build \
+            (expected: auto, scalar, vector or native)
             """)
     void anOptionIsNamed(String command, String option, String value, String said) {
         List<String> args = new ArrayList<>(List.of(command, option + "=" + value));
