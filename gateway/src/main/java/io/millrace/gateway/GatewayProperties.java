@@ -7,6 +7,8 @@ import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotEmpty;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
@@ -37,6 +39,7 @@ public record GatewayProperties(
     private static final Duration HOUR = Duration.ofHours(1);
     private static final Duration DAY = Duration.ofDays(1);
     private static final Duration LONGEST_REQUEST = Duration.ofDays(30);
+    private static final int MAX_CHOICES = 16;
     private static final DataSize LARGEST_BODY = DataSize.ofGigabytes(1);
 
     public GatewayProperties {
@@ -56,7 +59,7 @@ public record GatewayProperties(
     ///                             for longer ones
     /// @param maxWaitingTexts      texts of each kind that wait for such a thread
     /// @param maxWait              how long a request or text waits before it is refused
-    /// @param maxChoices           largest `n`
+    /// @param maxChoices           largest `n`; unset: 16, or `maxRunningChoices` if that is less
     /// @param maxBodySize          largest request body
     /// @param bodyTimeout          from a request's head to the last byte of its body
     /// @param requestTimeout       from admission to the last token
@@ -67,7 +70,7 @@ public record GatewayProperties(
             @Min(1) @Max(1024) @DefaultValue("2") int tokenizerThreads,
             @Min(1) @Max(65_536) @DefaultValue("256") int maxWaitingTexts,
             @DefaultValue("30s") Duration maxWait,
-            @Min(1) @Max(128) @DefaultValue("16") int maxChoices,
+            @Min(1) @Max(128) @Nullable Integer maxChoices,
             @DefaultValue("8MB") DataSize maxBodySize,
             @DefaultValue("60s") Duration bodyTimeout,
             @DefaultValue("10m") Duration requestTimeout,
@@ -78,10 +81,17 @@ public record GatewayProperties(
             SettingRange.require("bodyTimeout", bodyTimeout, SHORTEST, DAY);
             SettingRange.require("requestTimeout", requestTimeout, SHORTEST, LONGEST_REQUEST);
             SettingRange.require("keepAliveInterval", keepAliveInterval, SHORTEST, DAY);
-            if (maxChoices > maxRunningChoices) {
+            if (maxChoices == null) {
+                maxChoices = Math.clamp(maxRunningChoices, 1, MAX_CHOICES);
+            } else if (maxChoices > maxRunningChoices) {
                 throw new IllegalArgumentException("max-choices: " + maxChoices
                         + " (expected: at most max-running-choices=" + maxRunningChoices + ")");
             }
+        }
+
+        @Override
+        public Integer maxChoices() {
+            return Objects.requireNonNull(maxChoices);
         }
     }
 

@@ -63,6 +63,16 @@ class ConfigurationTest {
                 .hasMessageContaining("max");
     }
 
+    @ParameterizedTest
+    @CsvSource({"1, 1", "7, 7", "16, 16", "100, 16"})
+    void choicesThatNobodyLimitedFollowThoseThatRun(String running, int largest) {
+        GatewayProperties properties = new Binder(new MapConfigurationPropertySource(
+                        Map.of("millrace.gateway.limits.max-running-choices", running)))
+                .bindOrCreate("millrace.gateway", GatewayProperties.class);
+
+        assertThat(properties.limits().maxChoices()).isEqualTo(largest);
+    }
+
     @Test
     void refusesAQueueOfTextsThatNoMemoryHolds() {
         assertThatThrownBy(() -> start(MODEL, "--millrace.gateway.limits.max-waiting-texts=2147483647"))
@@ -89,6 +99,7 @@ class ConfigurationTest {
             limits.request-timeout=999999999999999d | \
             limits.request-timeout: "999999999999999d" (expected: a duration, \
             e.g. 500ms, 30s or 10m)
+            limits.max-choices=33 | limits.max-choices: 33 (expected: at most max-running-choices=32)
             limits.keep-alive-interval=0ms | limits.keep-alive-interval: 0s (expected: 10ms..1d)
             retries.resume-wait=25h | retries.resume-wait: 25h (expected: 0s..1d)
             decode-targets=foo://x:y:z | decode-targets: foo://x:y:z (expected: host:port, static://host:port or \
