@@ -13,6 +13,7 @@ import tools.jackson.databind.json.JsonMapper;
 /// @param retryAfterSeconds  value of the Retry-After header, 0 for none
 public record ErrorAnswer(
         int status, String code, String message, @Nullable String param, long retryAfterSeconds) {
+    private static final int MAX_SHOWN = 200;
     private static final JsonMapper MAPPER = JsonMapper.shared();
 
     public static ErrorAnswer of(MillraceException error) {
@@ -21,6 +22,14 @@ public record ErrorAnswer(
         long retryAfter = status == 429 || status == 503 ? Math.max(1, (error.retryAfterMillis() + 999) / 1000) : 0;
         String message = code == ErrorCode.INTERNAL ? "Internal error." : String.valueOf(error.getMessage());
         return new ErrorAnswer(status, code.wireName(), message, error.param().orElse(null), retryAfter);
+    }
+
+    /// A part of a request's head as a message shows it.
+    public static String shown(@Nullable String found) {
+        if (found == null || found.isBlank()) {
+            return found == null ? "missing" : "empty";
+        }
+        return found.length() <= MAX_SHOWN ? found : found.substring(0, MAX_SHOWN) + "...";
     }
 
     /// OpenAI's name for this class of errors.

@@ -4,6 +4,7 @@ import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 import org.apache.catalina.connector.Request;
 import org.apache.catalina.connector.Response;
 import org.apache.catalina.valves.ErrorReportValve;
@@ -31,7 +32,7 @@ public final class JsonErrorReportValve extends ErrorReportValve {
         if (!ioAllowed.get()) {
             return;
         }
-        byte[] body = answer(status, request).json().getBytes(StandardCharsets.UTF_8);
+        byte[] body = answer(status, request, response).json().getBytes(StandardCharsets.UTF_8);
         try {
             response.setStatus(status);
             response.setHeader("Connection", "close");
@@ -67,7 +68,7 @@ public final class JsonErrorReportValve extends ErrorReportValve {
                 + " (expected: an HTTP/1.1 protocol)");
     }
 
-    private static ErrorAnswer answer(int status, Request request) {
+    private static ErrorAnswer answer(int status, Request request, Response response) {
         if (request.getAttribute(ANSWER) instanceof ErrorAnswer given) {
             return given;
         }
@@ -83,15 +84,19 @@ public final class JsonErrorReportValve extends ErrorReportValve {
             case 501, 505 -> ErrorCode.INVALID_REQUEST;
             default -> status < 500 ? ErrorCode.INVALID_REQUEST : ErrorCode.INTERNAL;
         };
-        ErrorAnswer answer = ErrorAnswer.of(new MillraceException(code, message(status, request)));
+        ErrorAnswer answer = ErrorAnswer.of(new MillraceException(code, message(status, request, response)));
         return new ErrorAnswer(status, answer.code(), answer.message(), null, answer.retryAfterSeconds());
     }
 
-    private static String message(int status, Request request) {
+    private static String message(int status, Request request, Response response) {
         return switch (status) {
             case 400 ->
                 "request line or headers: malformed (expected: a method, a valid path and HTTP/1.1; "
                         + "one valid Host; no contradictory lengths)";
+            case 404 -> asked(request, " ") + ": no such route on this port";
+            case 405 ->
+                "HTTP method: " + asked(request, " on ") + " (expected: "
+                        + Objects.requireNonNullElse(response.getHeader("Allow"), "another") + ")";
             case 431 ->
                 "request line and headers: too large (expected: at most "
                         + protocol(request).getMaxHttpRequestHeaderSize() + " bytes and "
@@ -100,5 +105,9 @@ public final class JsonErrorReportValve extends ErrorReportValve {
             case 505 -> "HTTP version: unknown (expected: HTTP/1.1)";
             default -> "The server refused the request with HTTP status " + status + ".";
         };
+    }
+
+    private static String asked(Request request, String between) {
+        return ErrorAnswer.shown(request.getMethod()) + between + ErrorAnswer.shown(request.getRequestURI());
     }
 }

@@ -2,12 +2,14 @@ package io.millrace.gateway.route;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.error.NearestName;
 import io.millrace.gateway.error.ErrorAnswer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import org.springframework.cloud.gateway.server.mvc.handler.GatewayRouterFunctions;
+import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpMethod;
 import org.springframework.http.server.PathContainer;
 import org.springframework.web.servlet.function.HandlerFilterFunction;
@@ -98,6 +100,8 @@ public final class GatewayRoutes {
 
     private ServerResponse refuse(ServerRequest request) {
         PathContainer path = request.requestPath().pathWithinApplication();
+        String asked = request.method().name();
+        String shown = ErrorAnswer.shown(request.requestPath().value());
         Set<String> allowed = new TreeSet<>();
         for (Endpoint endpoint : endpoints) {
             if (endpoint.path().matches(path)) {
@@ -105,13 +109,33 @@ public final class GatewayRoutes {
             }
         }
         if (allowed.isEmpty()) {
-            throw new MillraceException(ErrorCode.ROUTE_NOT_FOUND, "There is no such route.");
+            throw new MillraceException(
+                    ErrorCode.ROUTE_NOT_FOUND, asked + " " + shown + ": no such route (expected: " + known(path) + ")");
         }
         String methods = String.join(", ", allowed);
+        if (request.method().equals(HttpMethod.OPTIONS)) {
+            return ServerResponse.noContent().header(HttpHeaders.ALLOW, methods).build();
+        }
         MillraceException error = new MillraceException(
-                ErrorCode.METHOD_NOT_ALLOWED, "HTTP method: not allowed here (expected: " + methods + ")");
+                ErrorCode.METHOD_NOT_ALLOWED,
+                "HTTP method: " + asked + " on " + shown + " (expected: " + methods + ")");
         return Answers.write(
-                ServerResponse.status(error.code().httpStatus()).header("Allow", methods),
+                ServerResponse.status(error.code().httpStatus()).header(HttpHeaders.ALLOW, methods),
                 ErrorAnswer.of(error).json());
+    }
+
+    /// All routes, and the one that a path most likely means.
+    private String known(PathContainer path) {
+        List<String> routes = new ArrayList<>();
+        List<String> paths = new ArrayList<>();
+        for (Endpoint endpoint : endpoints) {
+            String pattern = endpoint.path().getPatternString().replace("{*id}", "{id}");
+            routes.add(endpoint.methods().getFirst() + " " + pattern);
+            paths.add(pattern);
+        }
+        String near = NearestName.of(path.value(), paths)
+                .map(meant -> "; nearest is " + meant)
+                .orElse("");
+        return "one of " + String.join(", ", routes) + near;
     }
 }

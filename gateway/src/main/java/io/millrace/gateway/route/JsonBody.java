@@ -2,6 +2,7 @@ package io.millrace.gateway.route;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.gateway.error.ErrorAnswer;
 import io.millrace.gateway.json.JsonFields;
 import io.millrace.gateway.json.StrictJson;
 import java.nio.charset.StandardCharsets;
@@ -43,12 +44,15 @@ record JsonBody(int maxBytes, Duration timeout) {
         if (!json) {
             throw new MillraceException(
                     ErrorCode.UNSUPPORTED_MEDIA_TYPE,
-                    "Content-Type: unsupported (expected: application/json in UTF-8)");
+                    "Content-Type: "
+                            + ErrorAnswer.shown(request.servletRequest().getHeader("Content-Type"))
+                            + " (expected: application/json in UTF-8)");
         }
         String encoding = request.headers().firstHeader("Content-Encoding");
         if (encoding != null && !encoding.equalsIgnoreCase("identity")) {
             throw new MillraceException(
-                    ErrorCode.UNSUPPORTED_MEDIA_TYPE, "Content-Encoding: " + encoding + " (expected: no compression)");
+                    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+                    "Content-Encoding: " + ErrorAnswer.shown(encoding) + " (expected: no compression)");
         }
     }
 

@@ -40,6 +40,18 @@ class EndpointTest {
         assertThat(response.headers().firstValue("Content-Type")).hasValue("application/json");
         assertThat(Suite.JSON.readTree(response.body()).get("error").get("code").asString())
                 .isEqualTo("route_not_found");
+        assertThat(response.body()).contains("GET /nowhere: no such route on this port");
+    }
+
+    @Test
+    void theManagementPortTellsWhichMethodAPathTakes() {
+        HttpResponse<String> response = suite.send(
+                HttpRequest.newBuilder(URI.create("http://localhost:" + suite.managementPort() + "/actuator/info"))
+                        .DELETE()
+                        .build());
+
+        assertThat(response.statusCode()).isEqualTo(405);
+        assertThat(response.body()).contains("HTTP method: DELETE on /actuator/info (expected: GET");
     }
 
     @Test
