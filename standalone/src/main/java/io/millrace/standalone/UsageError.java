@@ -6,6 +6,7 @@ import io.millrace.standalone.command.SuiteOptions;
 import io.millrace.standalone.keys.KeySources;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.MissingParameterException;
@@ -17,6 +18,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
 /// Says in one sentence what is wrong with a command line.
 final class UsageError {
     private static final String INVALID = "Invalid value for ";
+    /// Keys of the separate services that are options here.
+    private static final Map<String, String> OPTIONS = Map.of("--server.port", "--port", "--server.address", "--host");
 
     private UsageError() {}
 
@@ -61,7 +64,9 @@ final class UsageError {
             return SuiteOptions.keyApart(line.getCommandSpec()).orElseGet(() -> word(first, line));
         }
         String expected = isOption ? "an option of " + line.getCommandSpec().qualifiedName() : "a command";
-        Optional<String> near = NearestName.of(name, known);
+        Optional<String> near = isOption
+                ? Optional.ofNullable(OPTIONS.get(name)).filter(known::contains).or(() -> NearestName.of(name, known))
+                : NearestName.ofFew(name, known);
         return name + ": unknown (expected: " + expected
                 + near.map(meant -> "; nearest is " + meant).orElse("") + ")";
     }

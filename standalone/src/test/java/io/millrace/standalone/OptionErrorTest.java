@@ -130,6 +130,11 @@ class OptionErrorTest {
             up --xyzzy | --xyzzy: unknown (expected: an option of millrace up)
             bnech | bnech: unknown (expected: a command; nearest is bench)
             fly | fly: unknown (expected: a command)
+            upp | upp: unknown (expected: a command; nearest is up)
+            pu | pu: unknown (expected: a command; nearest is up)
+            up --server.port=8089 | --server.port: unknown (expected: an option of millrace up; nearest is --port)
+            up --server.address=::1 | --server.address: unknown (expected: an option of millrace up; nearest is --host)
+            chat --server.port=1 | --server.port: unknown (expected: an option of millrace chat)
             up more | "more": unknown (expected: options alone)
             generate a b | "b": one word too many (expected: one PROMPT, in quotes if it has spaces)
             up --millrace.kernels.threads 2 | --millrace.kernels.threads: without a value (expected: --millrace.kern

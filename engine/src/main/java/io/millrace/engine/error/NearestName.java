@@ -19,8 +19,17 @@ public final class NearestName {
     /// @param name   a name that is not among them
     /// @param known  of equally near ones the first is taken
     public static Optional<String> of(String name, Collection<String> known) {
+        return of(name, known, 1);
+    }
+
+    /// The same where it is certain that one of the known names is meant: short names, too, may be one letter away.
+    public static Optional<String> ofFew(String name, Collection<String> known) {
+        return of(name, known, 2);
+    }
+
+    private static Optional<String> of(String name, Collection<String> known, int least) {
         String wanted = letters(name);
-        int best = wanted.length() < SHORT ? 1 : wanted.length() < LONG ? 2 : 3;
+        int best = wanted.length() < SHORT ? least : wanted.length() < LONG ? 2 : 3;
         Optional<String> nearest = Optional.empty();
         for (String candidate : known) {
             String letters = letters(candidate);

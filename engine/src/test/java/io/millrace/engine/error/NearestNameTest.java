@@ -37,6 +37,13 @@ class NearestNameTest {
     }
 
     @Test
+    void ofFewNamesShortOnesAreNearToo() {
+        assertThat(NearestName.ofFew("upp", List.of("chat", "up"))).hasValue("up");
+        assertThat(NearestName.ofFew("fly", List.of("chat", "up"))).isEmpty();
+        assertThat(NearestName.of("upp", List.of("chat", "up"))).isEmpty();
+    }
+
+    @Test
     void takesTheFirstOfEquallyNearOnes() {
         assertThat(NearestName.of("top_x", KNOWN)).hasValue("top_k");
         assertThat(NearestName.of("top_x", KNOWN.reversed())).hasValue("top_p");
