@@ -45,16 +45,39 @@ static int64_t count_above(const float *scores, int64_t count, float limit) {
     return above;
 }
 
-// The key of the `wanted`-th largest of `count` scores, and how many of those equal to it are among the `wanted` largest.
-// Found by halving the range of keys: that needs a count of a whole list in each of up to 32 rounds, and no branch that
-// depends on a single score. Scores are numbers without negative zeros.
-static uint32_t largest_key(const float *scores, int64_t count, int64_t wanted, int64_t *equal) {
-    uint32_t low = ordered(-INFINITY), high = ordered(INFINITY);
+// The keys of the least and the greatest of `count` scores.
+static void range_of_keys(const float *scores, int64_t count, uint32_t *least, uint32_t *greatest) {
+    floats high = all(-INFINITY), low = all(INFINITY);
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        high = maximum(high, load(scores + i));
+        low = minimum(low, load(scores + i));
+    }
+    float top = largest_lane(high), bottom = -largest_lane(sub(zero(), low));
+    for (; i < count; i++) {
+        top = scores[i] > top ? scores[i] : top;
+        bottom = scores[i] < bottom ? scores[i] : bottom;
+    }
+    *least = ordered(bottom + 0.0f);
+    *greatest = ordered(top);
+}
+
+// A key with which the scores above it, and the first `equal` of those that equal it, are the `wanted` largest of `count`.
+// Found by halving the range of keys until as many as are wanted lie above the middle, at the latest when one key is left:
+// that needs a count of a whole list a round, some ten rounds for scores that differ, and no branch that depends on a
+// single score. Scores are numbers without negative zeros.
+static uint32_t dividing_key(const float *scores, int64_t count, int64_t wanted, int64_t *equal) {
+    uint32_t low, high;
     int64_t above_high = 0;
+    range_of_keys(scores, count, &low, &high);
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         int64_t above = count_above(scores, count, of_order(middle));
-        if (above >= wanted) {
+        if (above == wanted) {
+            *equal = 0;
+            return ordered(of_order(middle) + 0.0f);
+        }
+        if (above > wanted) {
             low = middle + 1;
         } else {
             high = middle;
@@ -81,7 +104,7 @@ static void cut_to_best(best_list *list) {
         return;
     }
     int64_t equal, kept = 0;
-    float limit = of_order(largest_key(list->scores, list->count, list->top_k, &equal));
+    float limit = of_order(dividing_key(list->scores, list->count, list->top_k, &equal));
     for (int64_t i = 0; i < list->count; i += LANES) {
         floats scores = load(list->scores + i);
         uint32_t seen = first_lanes(list->count - i);

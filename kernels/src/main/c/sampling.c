@@ -65,14 +65,14 @@ void FN(sample_scan)(const sampling_call *call, int32_t chunk, int32_t worker) {
     }
 }
 
-// The `wanted`-th largest of the maxima as a key, and how many equal to it are among the `wanted` largest.
+// A key that divides the `wanted` largest of the maxima from the others, and how many equal to it are among them.
 static uint32_t last_maximum(const float *maxima, int64_t blocks, int64_t wanted, int64_t *equal) {
     if (wanted >= blocks) {
         *equal = blocks;
         return 0;
     }
     if (wanted > 1) {
-        return largest_key(maxima, blocks, wanted, equal);
+        return dividing_key(maxima, blocks, wanted, equal);
     }
     uint32_t largest = 0;
     for (int64_t b = 0; b < blocks; b++) {
