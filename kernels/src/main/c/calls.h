@@ -23,7 +23,6 @@ typedef struct {
     const uint8_t *w;      // packed panels
     int64_t panel_bytes;
     const float *scales;   // W8A8 by output: [panels * 16]; else null
-    int64_t group_scales;  // W4A8: bytes from the start of a panel to its scales
     int64_t group;         // W4A8: inputs of a group
     int64_t depth;         // inputs, padded in the integer formats
     int64_t outputs;

@@ -9,7 +9,6 @@ typedef struct {
     int64_t output;      // first output of the tile
     int64_t spread;      // panels from one of the tile to the next
     lines_ahead ahead;   // what to fetch meanwhile
-    int64_t turn;        // int4: bytes of it up to the end of a panel's codes, where scales lie between
 } tile_place;
 
 // Bytes from one panel of the tile to the next.
@@ -90,17 +89,8 @@ INLINE int32_t group_sum(const int8_t *codes, const int32_t *sums, int64_t first
     return sum;
 }
 
-// Scales of groups to come are fetched, each of 32 bytes: of this panel, then of the next one.
-#define SCALES_AHEAD 256
-
-INLINE void fetch_scales(const tile_place *t, int panels, int64_t from) {
-    const linear_part *part = t->part;
-    int64_t at = from + SCALES_AHEAD + part->group_scales;
-    at += at >= part->panel_bytes ? part->group_scales : 0;
-    UNROLL for (int p = 0; p < panels; p++) {
-        FETCH(t->w + p * panel_step(t) + at);
-    }
-}
+// A panel of int4 is a row of pairs of groups: the scales of both, a line, then their codes.
+INLINE int64_t pair_bytes(int64_t octets) { return 64 + 2 * octets * 64; }
 
 // The groups of a tile of int4, of so many octets each. `octets` is constant after inlining where groups have the usual
 // size: loops of four steps are not worth their turns.
@@ -114,23 +104,21 @@ INLINE void w4_groups(const tile_place *t, int rows, int panels, int64_t octets,
         x[r] = in->codes + source * in->stride;
         sums[r] = in->sums + source * in->sum_step + 1;
     }
-    const int64_t scales_size = part->panel_bytes - part->group_scales;
     for (int64_t g = 0; g < part->depth / (octets * 8); g++) {
-        int64_t from = g * octets * 64, scales_from = g * LANES * 2;
+        int64_t pair = g / 2 * pair_bytes(octets), codes = pair + 64 + g % 2 * octets * 64;
         ints acc[CELLS];
         UNROLL for (int i = 0; i < rows * panels; i++) {
             acc[i] = all_ints(-8 * group_sum(x[i / panels], sums[i / panels], g * octets * 8, octets * 8));
         }
         lines_ahead ahead = t->ahead;
-        ahead.from += ahead.streams ? from + (from >= t->turn ? scales_size : 0) : 0;
-        if (ahead.streams) {
-            fetch_scales(t, panels, scales_from);
+        if (g % 2 == 0) {
+            fetch_lines(panels, ahead, pair);
         }
-        tile_w4(rows, panels, x, g * octets * 8, t->w + from, panel_step(t), octets, ahead, acc);
+        ahead.from += ahead.streams ? codes : 0;
+        tile_w4(rows, panels, x, g * octets * 8, t->w + codes, panel_step(t), octets, ahead, acc);
         floats scale[TILE_PANELS];
         UNROLL for (int p = 0; p < panels; p++) {
-            const uint8_t *scales = t->w + p * panel_step(t) + part->group_scales + scales_from;
-            scale[p] = load_bf16((const uint16_t *) scales);
+            scale[p] = load_bf16((const uint16_t *) (t->w + p * panel_step(t) + pair) + g % 2 * LANES);
         }
         UNROLL for (int i = 0; i < rows * panels; i++) {
             store(total[i], fma_lanes(to_floats(acc[i]), scale[i % panels], load(total[i])));
@@ -182,7 +170,7 @@ INLINE int64_t panels_of(const linear_part *part) { return (part->outputs + LANE
 
 // Bytes between what a tile reads of a stream and what it fetches. int4 has more arithmetic to a byte.
 #define STREAM_AHEAD 1024
-#define W4_STREAM_AHEAD 2048
+#define W4_STREAM_AHEAD 1536
 
 // Panels of a chunk with many rows: they stay in the cache while the rows pass.
 #define CHUNK_PANELS 4
@@ -289,7 +277,7 @@ static void stream(const linear_part *part, int64_t chunk) {
     for (int64_t panel = from; panel < to; panel++) {
         const uint8_t *w = part->w + panel * part->panel_bytes;
         lines_ahead ahead = {w + distance, run * part->panel_bytes, TILE_PANELS};
-        const tile_place t = {part, 0, w, panel * LANES, run, ahead, part->group_scales - distance};
+        const tile_place t = {part, 0, w, panel * LANES, run, ahead};
         tile(&t, part->rows, (end - panel + run - 1) / run);
     }
 }
@@ -312,7 +300,7 @@ void FN(linear)(const linear_call *call, int32_t chunk, int32_t worker) {
         for (int64_t i = 0; i < tiles; i++) {
             const uint8_t *w = part->w + panel * part->panel_bytes;
             lines_ahead ahead = chunk_ahead(call, number, panel, i, tiles);
-            const tile_place t = {part, i * step, w, panel * LANES, 1, ahead, part->group_scales};
+            const tile_place t = {part, i * step, w, panel * LANES, 1, ahead};
             tile(&t, min64(step, part->rows - t.row), min64(TILE_PANELS, end - panel));
         }
     }

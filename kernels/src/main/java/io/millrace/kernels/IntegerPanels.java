@@ -13,15 +13,16 @@ import java.lang.foreign.MemorySegment;
 /// - W8A8: a panel is `[quads][16 outputs][4 inputs]` bytes of `code + 128`, inputs padded with code 0
 ///   to a multiple of 4. After the last panel, on a 64-byte border: float32 scales `[panels * 16]`, or
 ///   by input `[quads * 4]`, padded with 0.
-/// - W4A8: a panel is first its codes, `[octets][16 outputs][4]` bytes, each with `code + 8` of input
+/// - W4A8: a panel is a row of pairs of groups, each first the bfloat16 scales of both,
+///   `[2][16 outputs]`, then their codes, `[octets][16 outputs][4]` bytes, each with `code + 8` of input
 ///   `i` of the octet's first half in the low nibble and of input `i + 4` in the high one, inputs
-///   padded with code 0 to whole groups; then bfloat16 scales `[groups][16 outputs]`; padded to 64
-///   bytes.
+///   padded with code 0 to whole groups. The last group of an odd number has the scales of a pair.
 ///
-/// The padding keeps loops free of edges: padded outputs have scale 0, padded inputs have code 0.
+/// The padding keeps loops free of edges: padded outputs have scale 0, padded inputs have code 0. Scales
+/// of groups lie beside their codes so that memory is read in one stream, and in whole lines.
 public final class IntegerPanels {
     /// Name of the layout.
-    public static final String NAME = "int-panels-16-v1";
+    public static final String NAME = "int-panels-16-v2";
 
     /// Outputs of a panel.
     public static final int OUTPUTS = 16;
@@ -31,6 +32,9 @@ public final class IntegerPanels {
 
     /// What is added to an int4 code.
     public static final int OFFSET_4 = 8;
+
+    /// Bytes of the scales of a pair of W4A8 groups.
+    public static final int PAIR_SCALES = 2 * OUTPUTS * Short.BYTES;
 
     private static final int ALIGNMENT = 64;
     private static final int QUAD = 4;
@@ -62,14 +66,30 @@ public final class IntegerPanels {
         long padded = paddedInputs(format, inputs, group);
         return switch (format) {
             case W8A8 -> padded * OUTPUTS;
-            case W4A8 -> align(padded * OUTPUTS / 2 + padded / group * OUTPUTS * Short.BYTES);
+            case W4A8 -> align(padded * OUTPUTS / 2 + Math.ceilDiv(padded / group, 2) * PAIR_SCALES);
             case F32, BF16 -> throw new IllegalArgumentException("integer panels of " + format);
         };
     }
 
-    /// Bytes from the start of a W4A8 panel to its scales.
-    public static long groupScaleOffset(PackedMatrix w) {
-        return (long) paddedInputs(w) * OUTPUTS / 2;
+    /// Bytes from one pair of W4A8 groups of so many inputs to the next.
+    public static long pairBytes(int group) {
+        return PAIR_SCALES + (long) group * OUTPUTS;
+    }
+
+    // Bytes from the start of a panel to the codes of a group.
+    private static long groupCodes(PackedMatrix w, int group) {
+        return group / 2 * pairBytes(w.group()) + PAIR_SCALES + group % 2 * ((long) w.group() * OUTPUTS / 2);
+    }
+
+    // Bytes from the start of a panel to the scale of an output of a group.
+    private static long scaleOf(PackedMatrix w, int group, int lane) {
+        return group / 2 * pairBytes(w.group()) + (group % 2 * (long) OUTPUTS + lane) * Short.BYTES;
+    }
+
+    // Bytes from the start of a panel to the byte that holds a code.
+    private static long nibble(PackedMatrix w, int lane, int input) {
+        long octet = input % w.group() / OCTET * (long) (OUTPUTS * QUAD);
+        return groupCodes(w, input / w.group()) + octet + (long) lane * QUAD + input % QUAD;
     }
 
     /// Bytes from the start of the data of a W8A8 matrix to its scales.
@@ -129,25 +149,26 @@ public final class IntegerPanels {
 
     private static void packNibbles(QuantizedMatrix m, PackedMatrix w) {
         MemorySegment data = w.data();
-        long scalesFrom = groupScaleOffset(w);
+        byte zeros = (byte) (OFFSET_4 << 4 | OFFSET_4);
+        int groups = Math.ceilDiv(m.columns(), m.group());
         for (int panel = 0; panel < panels(m.rows()); panel++) {
-            data.asSlice(panel * panelBytes(w), scalesFrom).fill((byte) (OFFSET_4 << 4 | OFFSET_4));
+            for (int group = 0; group < groups; group++) {
+                long from = panel * panelBytes(w) + groupCodes(w, group);
+                data.asSlice(from, (long) m.group() * OUTPUTS / 2).fill(zeros);
+            }
         }
         for (int row = 0; row < m.rows(); row++) {
             long panel = row / OUTPUTS * panelBytes(w);
             for (int column = 0; column < m.columns(); column++) {
                 int code = m.codes().get(JAVA_BYTE, row * m.rowStride() + column * m.columnStride()) + OFFSET_4;
-                int inOctet = column % OCTET;
-                long at =
-                        panel + (long) column / OCTET * (OUTPUTS * QUAD) + (long) row % OUTPUTS * QUAD + inOctet % QUAD;
+                long at = panel + nibble(w, row % OUTPUTS, column);
                 int old = data.get(JAVA_BYTE, at);
-                int now = inOctet < QUAD ? (old & 0xf0) | code : (old & 0x0f) | (code << 4);
+                int now = column % OCTET < QUAD ? (old & 0xf0) | code : (old & 0x0f) | (code << 4);
                 data.set(JAVA_BYTE, at, (byte) now);
             }
             for (int group = 0; group < m.groups(); group++) {
                 float scale = m.scales().get(JAVA_FLOAT_UNALIGNED, ((long) row * m.groups() + group) * Float.BYTES);
-                long at = panel + scalesFrom + ((long) group * OUTPUTS + row % OUTPUTS) * Short.BYTES;
-                data.set(JAVA_SHORT_UNALIGNED, at, Bfloat16.round(scale));
+                data.set(JAVA_SHORT_UNALIGNED, panel + scaleOf(w, group, row % OUTPUTS), Bfloat16.round(scale));
             }
         }
     }
@@ -155,14 +176,13 @@ public final class IntegerPanels {
     /// Code of an element of a packed matrix.
     public static int code(PackedMatrix w, int output, int input) {
         long panel = output / OUTPUTS * panelBytes(w);
-        long lane = (long) output % OUTPUTS * QUAD;
+        int lane = output % OUTPUTS;
         if (w.format() == QuantFormat.W8A8) {
-            long at = panel + (long) input / QUAD * (OUTPUTS * QUAD) + lane + input % QUAD;
+            long at = panel + (long) input / QUAD * (OUTPUTS * QUAD) + (long) lane * QUAD + input % QUAD;
             return Byte.toUnsignedInt(w.data().get(JAVA_BYTE, at)) - OFFSET_8;
         }
-        int inOctet = input % OCTET;
-        int pair = w.data().get(JAVA_BYTE, panel + (long) input / OCTET * (OUTPUTS * QUAD) + lane + inOctet % QUAD);
-        return (inOctet < QUAD ? pair & 15 : pair >> 4 & 15) - OFFSET_4;
+        int both = w.data().get(JAVA_BYTE, panel + nibble(w, lane, input));
+        return (input % OCTET < QUAD ? both & 15 : both >> 4 & 15) - OFFSET_4;
     }
 
     /// Scale of a W8A8 output or input, whichever the matrix has.
@@ -172,9 +192,7 @@ public final class IntegerPanels {
 
     /// Scale of a group of a W4A8 output.
     public static float groupScale(PackedMatrix w, int output, int group) {
-        long at = output / OUTPUTS * panelBytes(w)
-                + groupScaleOffset(w)
-                + ((long) group * OUTPUTS + output % OUTPUTS) * Short.BYTES;
+        long at = output / OUTPUTS * panelBytes(w) + scaleOf(w, group, output % OUTPUTS);
         return Bfloat16.widen(w.data().get(JAVA_SHORT_UNALIGNED, at));
     }
 }

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.millrace.kernels.scalar.ScalarKernels;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,8 +27,11 @@ class IntegerPanelsTest {
     @ValueSource(ints = {1, 3, 7, 8, 13, 31, 32, 33, 127, 207, 256, 1025})
     void keepsEveryCodeAndScale(int columns) {
         MatrixView matrix = random.matrix(QuantFormat.F32, 19, columns, 0);
-        for (QuantizedMatrix m :
-                new QuantizedMatrix[] {WeightQuantizer.int8(matrix, arena), WeightQuantizer.int4(matrix, 32, arena)}) {
+        for (QuantizedMatrix m : List.of(
+                WeightQuantizer.int8(matrix, arena),
+                WeightQuantizer.int4(matrix, 8, arena),
+                WeightQuantizer.int4(matrix, 32, arena),
+                WeightQuantizer.int4(matrix, 64, arena))) {
             PackedMatrix packed = IntegerPanels.pack(m, arena);
             for (int r = 0; r < m.rows(); r++) {
                 for (int c = 0; c < m.columns(); c++) {

@@ -14,7 +14,7 @@ final class LinearPhase {
     /// Float layout of this provider.
     static final FloatPanels FLOATS = new FloatPanels(16);
 
-    private static final int PART_FIELDS = 23;
+    private static final int PART_FIELDS = 22;
     private static final int CALL_FIELDS = 3;
 
     private final Phase phase;
@@ -70,7 +70,6 @@ final class LinearPhase {
         parts.put(integer ? IntegerPanels.panelBytes(w) : FLOATS.panelBytes(format, w.inFeatures()));
         boolean byOutput = format == QuantFormat.W8A8 && w.scaleAxis() == ScaleAxis.OUTPUT;
         parts.put(byOutput ? w.data().address() + IntegerPanels.scaleOffset(w) : 0);
-        parts.put(format == QuantFormat.W4A8 ? IntegerPanels.groupScaleOffset(w) : 0);
         parts.put(w.group());
         parts.put(integer ? IntegerPanels.paddedInputs(w) : w.inFeatures()).put(w.outFeatures());
         parts.put(in.x).put(in.xStep);

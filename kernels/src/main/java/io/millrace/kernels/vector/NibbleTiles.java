@@ -1,5 +1,6 @@
 package io.millrace.kernels.vector;
 
+import io.millrace.kernels.IntegerPanels;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.ShortVector;
@@ -13,6 +14,16 @@ final class NibbleTiles {
 
     private NibbleTiles() {}
 
+    /// Bytes from the codes of the first group of a panel to those of another.
+    private static long codes(Product p, int group) {
+        return group / 2 * IntegerPanels.pairBytes(p.block) + group % 2 * (p.block / OCTET * ByteTiles.STEP);
+    }
+
+    /// Bytes from the scales of the first group of a panel to those of another.
+    private static long scales(Product p, int group) {
+        return group / 2 * IntegerPanels.pairBytes(p.block) + group % 2 * (IntegerPanels.PAIR_SCALES / 2L);
+    }
+
     /// One row and one panel. Two panels, or accesses by other methods than the API's, would be boxed.
     static void oneRow(Product p, int row, int panel) {
         long x = p.row(row, row + 1);
@@ -23,14 +34,14 @@ final class NibbleTiles {
         FloatVector y = FloatVector.zero(Lanes.FLOATS);
         int octets = p.block / OCTET;
         int groups = p.blocks();
-        int o = 0;
         for (int g = 0; g < groups; g++) {
+            long group = Lanes.base(codes + codes(p, g));
             float correction = Lanes.ALL.get(Lanes.FLOAT, corrections + Lanes.offset(g, 4));
             FloatVector sum = FloatVector.broadcast(Lanes.FLOATS, correction);
             FloatVector more = FloatVector.zero(Lanes.FLOATS);
-            for (int end = o + octets; o < end; o++) {
-                long k = x + Lanes.offset(o, 32);
-                long at = codes + Lanes.offset(o, ByteTiles.STEP);
+            for (int o = 0; o < octets; o++) {
+                long k = x + Lanes.offset(g * octets + o, 32);
+                long at = group + Lanes.offset(o, ByteTiles.STEP);
                 IntVector w = IntVector.fromMemorySegment(Lanes.INTS, Lanes.ALL, at, Lanes.ORDER);
                 FloatVector v = FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, k));
                 sum = ((FloatVector) w.and(0xf).convert(VectorOperators.I2F, 0)).fma(v, sum);
@@ -50,7 +61,7 @@ final class NibbleTiles {
                 more = ((FloatVector) w.lanewise(VectorOperators.LSHR, 28).convert(VectorOperators.I2F, 0))
                         .fma(v, more);
             }
-            long s = scales + Lanes.offset(g, 32);
+            long s = Lanes.base(scales + scales(p, g));
             IntVector bits = (IntVector) ShortVector.fromMemorySegment(Lanes.SHORTS, Lanes.ALL, s, Lanes.ORDER)
                     .convertShape(VectorOperators.ZERO_EXTEND_S2I, Lanes.INTS, 0);
             FloatVector scale = bits.lanewise(VectorOperators.LSHL, 16).reinterpretAsFloats();
@@ -63,7 +74,7 @@ final class NibbleTiles {
     /// Widens a group of a panel to floats `[inputs][lanes]`, each still where it lies in its lane.
     static void widen(Product p, int panel, int group, long to) {
         int octets = p.block / OCTET;
-        long w0 = Lanes.base(p.codes(panel, panel + 1) + group * (long) octets * ByteTiles.STEP);
+        long w0 = Lanes.base(p.codes(panel, panel + 1) + codes(p, group));
         long to0 = Lanes.base(to);
         for (int o = 0; o < octets; o++) {
             long y = to0 + Lanes.offset(o, 8L * Lanes.BYTES);
@@ -96,7 +107,7 @@ final class NibbleTiles {
         long from = Lanes.base(sums.y);
         long to = p.out(row, row + 1, panel, panel + 1);
         long corrections = Lanes.base(p.row(row, row + 1) + p.xCorrections + group * 4L);
-        FloatVector scale = Lanes.loadBfloat16(p.scales(panel, panel + 1) + group * 32L);
+        FloatVector scale = Lanes.loadBfloat16(p.scales(panel, panel + 1) + scales(p, group));
         for (int r = 0; r < sums.rows; r++) {
             long y = to + Lanes.offset(r, p.yRow);
             float correction = Lanes.ALL.get(Lanes.FLOAT, corrections + Lanes.offset(r, p.xRow));

@@ -29,11 +29,12 @@ final class Product {
     long y;
     long yRow;
 
-    /// Integer weights: inputs of a block, bytes from w to the scales of a W8A8 matrix or, in a panel, of a
-    /// W4A8 one, and whether outputs have scales.
+    /// Integer weights: inputs of a block, bytes from w to the scales of a W8A8 matrix, from a panel to its
+    /// first codes, and whether outputs have scales. The panel of a W4A8 matrix begins with scales.
     int block;
 
     long scales;
+    long codes;
     boolean scaledOutputs;
 
     /// Integer weights: bytes from a row of x to its corrections and to its scale.
@@ -55,13 +56,14 @@ final class Product {
             case W8A8 -> {
                 wPanel = IntegerPanels.panelBytes(matrix);
                 block = RoundedRows.BLOCK;
+                codes = 0;
                 scales = IntegerPanels.scaleOffset(matrix);
                 scaledOutputs = matrix.scaleAxis() == ScaleAxis.OUTPUT;
             }
             case W4A8 -> {
                 wPanel = IntegerPanels.panelBytes(matrix);
                 block = matrix.group();
-                scales = IntegerPanels.groupScaleOffset(matrix);
+                codes = IntegerPanels.PAIR_SCALES;
             }
         }
     }
@@ -123,7 +125,7 @@ final class Product {
     /// Where integer weights of a panel start.
     long codes(int panel, int panelEnd) {
         int p = Math.min(panel, panelEnd - 1);
-        return Lanes.base(w + p / PER_PANEL * wPanel + p % PER_PANEL * (long) Lanes.BYTES);
+        return Lanes.base(w + p / PER_PANEL * wPanel + codes + p % PER_PANEL * (long) Lanes.BYTES);
     }
 
     /// Where the scales of a panel of integer weights start.
@@ -132,7 +134,7 @@ final class Product {
         return Lanes.base(
                 format == QuantFormat.W8A8
                         ? w + scales + p * (long) Lanes.BYTES
-                        : w + p / PER_PANEL * wPanel + scales + p % PER_PANEL * (Lanes.BYTES / 2L));
+                        : w + p / PER_PANEL * wPanel + p % PER_PANEL * (Lanes.BYTES / 2L));
     }
 
     long row(int row, int rowEnd) {
