@@ -33,8 +33,8 @@ public final class IntegerPanels {
     /// What is added to an int4 code.
     public static final int OFFSET_4 = 8;
 
-    /// Bytes of the scales of a pair of W4A8 groups.
-    public static final int PAIR_SCALES = 2 * OUTPUTS * Short.BYTES;
+    // Bytes of the scales of a pair of W4A8 groups.
+    private static final int PAIR_SCALES = 2 * OUTPUTS * Short.BYTES;
 
     private static final int ALIGNMENT = 64;
     private static final int QUAD = 4;
@@ -71,25 +71,35 @@ public final class IntegerPanels {
         };
     }
 
-    /// Bytes from one pair of W4A8 groups of so many inputs to the next.
-    public static long pairBytes(int group) {
-        return PAIR_SCALES + (long) group * OUTPUTS;
+    /// Bytes from the start of a W4A8 panel to the scales of a group.
+    ///
+    /// @param number  of the group in its panel
+    /// @param size    inputs of a group
+    public static long groupScales(int number, int size) {
+        return pair(number, size) + number % 2 * (PAIR_SCALES / 2L);
     }
 
-    // Bytes from the start of a panel to the codes of a group.
-    private static long groupCodes(PackedMatrix w, int group) {
-        return group / 2 * pairBytes(w.group()) + PAIR_SCALES + group % 2 * ((long) w.group() * OUTPUTS / 2);
+    /// Bytes from the start of a W4A8 panel to the codes of a group.
+    ///
+    /// @param number  of the group in its panel
+    /// @param size    inputs of a group
+    public static long groupCodes(int number, int size) {
+        return pair(number, size) + PAIR_SCALES + number % 2 * ((long) size * OUTPUTS / 2);
+    }
+
+    private static long pair(int number, int size) {
+        return number / 2 * (PAIR_SCALES + (long) size * OUTPUTS);
     }
 
     // Bytes from the start of a panel to the scale of an output of a group.
     private static long scaleOf(PackedMatrix w, int group, int lane) {
-        return group / 2 * pairBytes(w.group()) + (group % 2 * (long) OUTPUTS + lane) * Short.BYTES;
+        return groupScales(group, w.group()) + (long) lane * Short.BYTES;
     }
 
     // Bytes from the start of a panel to the byte that holds a code.
     private static long nibble(PackedMatrix w, int lane, int input) {
         long octet = input % w.group() / OCTET * (long) (OUTPUTS * QUAD);
-        return groupCodes(w, input / w.group()) + octet + (long) lane * QUAD + input % QUAD;
+        return groupCodes(input / w.group(), w.group()) + octet + (long) lane * QUAD + input % QUAD;
     }
 
     /// Bytes from the start of the data of a W8A8 matrix to its scales.
@@ -153,7 +163,7 @@ public final class IntegerPanels {
         int groups = Math.ceilDiv(m.columns(), m.group());
         for (int panel = 0; panel < panels(m.rows()); panel++) {
             for (int group = 0; group < groups; group++) {
-                long from = panel * panelBytes(w) + groupCodes(w, group);
+                long from = panel * panelBytes(w) + groupCodes(group, w.group());
                 data.asSlice(from, (long) m.group() * OUTPUTS / 2).fill(zeros);
             }
         }

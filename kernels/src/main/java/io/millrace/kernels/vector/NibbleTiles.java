@@ -14,16 +14,6 @@ final class NibbleTiles {
 
     private NibbleTiles() {}
 
-    /// Bytes from the codes of the first group of a panel to those of another.
-    private static long codes(Product p, int group) {
-        return group / 2 * IntegerPanels.pairBytes(p.block) + group % 2 * (p.block / OCTET * ByteTiles.STEP);
-    }
-
-    /// Bytes from the scales of the first group of a panel to those of another.
-    private static long scales(Product p, int group) {
-        return group / 2 * IntegerPanels.pairBytes(p.block) + group % 2 * (IntegerPanels.PAIR_SCALES / 2L);
-    }
-
     /// One row and one panel. Two panels, or accesses by other methods than the API's, would be boxed.
     static void oneRow(Product p, int row, int panel) {
         long x = p.row(row, row + 1);
@@ -35,7 +25,7 @@ final class NibbleTiles {
         int octets = p.block / OCTET;
         int groups = p.blocks();
         for (int g = 0; g < groups; g++) {
-            long group = Lanes.base(codes + codes(p, g));
+            long group = Lanes.base(codes + IntegerPanels.groupCodes(g, p.block));
             float correction = Lanes.ALL.get(Lanes.FLOAT, corrections + Lanes.offset(g, 4));
             FloatVector sum = FloatVector.broadcast(Lanes.FLOATS, correction);
             FloatVector more = FloatVector.zero(Lanes.FLOATS);
@@ -61,7 +51,7 @@ final class NibbleTiles {
                 more = ((FloatVector) w.lanewise(VectorOperators.LSHR, 28).convert(VectorOperators.I2F, 0))
                         .fma(v, more);
             }
-            long s = Lanes.base(scales + scales(p, g));
+            long s = Lanes.base(scales + IntegerPanels.groupScales(g, p.block));
             IntVector bits = (IntVector) ShortVector.fromMemorySegment(Lanes.SHORTS, Lanes.ALL, s, Lanes.ORDER)
                     .convertShape(VectorOperators.ZERO_EXTEND_S2I, Lanes.INTS, 0);
             FloatVector scale = bits.lanewise(VectorOperators.LSHL, 16).reinterpretAsFloats();
@@ -74,7 +64,7 @@ final class NibbleTiles {
     /// Widens a group of a panel to floats `[inputs][lanes]`, each still where it lies in its lane.
     static void widen(Product p, int panel, int group, long to) {
         int octets = p.block / OCTET;
-        long w0 = Lanes.base(p.codes(panel, panel + 1) + codes(p, group));
+        long w0 = Lanes.base(p.codes(panel, panel + 1) + IntegerPanels.groupCodes(group, p.block));
         long to0 = Lanes.base(to);
         for (int o = 0; o < octets; o++) {
             long y = to0 + Lanes.offset(o, 8L * Lanes.BYTES);
@@ -107,7 +97,7 @@ final class NibbleTiles {
         long from = Lanes.base(sums.y);
         long to = p.out(row, row + 1, panel, panel + 1);
         long corrections = Lanes.base(p.row(row, row + 1) + p.xCorrections + group * 4L);
-        FloatVector scale = Lanes.loadBfloat16(p.scales(panel, panel + 1) + scales(p, group));
+        FloatVector scale = Lanes.loadBfloat16(p.scales(panel, panel + 1) + IntegerPanels.groupScales(group, p.block));
         for (int r = 0; r < sums.rows; r++) {
             long y = to + Lanes.offset(r, p.yRow);
             float correction = Lanes.ALL.get(Lanes.FLOAT, corrections + Lanes.offset(r, p.xRow));

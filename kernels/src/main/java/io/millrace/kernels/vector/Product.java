@@ -29,12 +29,11 @@ final class Product {
     long y;
     long yRow;
 
-    /// Integer weights: inputs of a block, bytes from w to the scales of a W8A8 matrix, from a panel to its
-    /// first codes, and whether outputs have scales. The panel of a W4A8 matrix begins with scales.
+    /// Integer weights: inputs of a block, bytes from w to the scales of a W8A8 matrix, and whether outputs
+    /// have scales.
     int block;
 
     long scales;
-    long codes;
     boolean scaledOutputs;
 
     /// Integer weights: bytes from a row of x to its corrections and to its scale.
@@ -56,14 +55,12 @@ final class Product {
             case W8A8 -> {
                 wPanel = IntegerPanels.panelBytes(matrix);
                 block = RoundedRows.BLOCK;
-                codes = 0;
                 scales = IntegerPanels.scaleOffset(matrix);
                 scaledOutputs = matrix.scaleAxis() == ScaleAxis.OUTPUT;
             }
             case W4A8 -> {
                 wPanel = IntegerPanels.panelBytes(matrix);
                 block = matrix.group();
-                codes = IntegerPanels.PAIR_SCALES;
             }
         }
     }
@@ -122,13 +119,13 @@ final class Product {
         return Lanes.base(w + Math.min(panel, panelEnd - 1) * wPanel);
     }
 
-    /// Where integer weights of a panel start.
+    /// Where the codes of a panel of integer weights start; those of W4A8 groups [IntegerPanels#groupCodes] on.
     long codes(int panel, int panelEnd) {
         int p = Math.min(panel, panelEnd - 1);
-        return Lanes.base(w + p / PER_PANEL * wPanel + codes + p % PER_PANEL * (long) Lanes.BYTES);
+        return Lanes.base(w + p / PER_PANEL * wPanel + p % PER_PANEL * (long) Lanes.BYTES);
     }
 
-    /// Where the scales of a panel of integer weights start.
+    /// Where the scales of a panel of integer weights start; those of W4A8 groups [IntegerPanels#groupScales] on.
     long scales(int panel, int panelEnd) {
         int p = Math.min(panel, panelEnd - 1);
         return Lanes.base(
