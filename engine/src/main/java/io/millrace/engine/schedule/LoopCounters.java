@@ -3,7 +3,7 @@ package io.millrace.engine.schedule;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
-/// What a loop counts. Gauges are written by the loop thread.
+/// What a loop counts. Gauges are written by the loop thread, once it runs.
 final class LoopCounters {
     final LongAdder steps = new LongAdder();
     final LongAdder rows = new LongAdder();

@@ -44,6 +44,7 @@ final class Scheduler {
         this.maxSequences = settings.sequences();
         this.budget = new StepBudget(settings.targetMillis());
         this.counters = counters;
+        publish();
     }
 
     List<Sequence> running() {

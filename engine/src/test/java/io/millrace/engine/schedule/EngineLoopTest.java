@@ -43,6 +43,14 @@ class EngineLoopTest {
     }
 
     @Test
+    void allPagesAreFreeBeforeTheFirstRequest() {
+        FakeSteps model = new FakeSteps(PAGES);
+        var loop = new EngineLoop(model, new LoopSettings(8, 8, 32, 10_000, null), EngineRole.DECODE, System::nanoTime);
+        assertThat(loop.stats().freePages()).isEqualTo(PAGES);
+        assertThat(loop.stats().pages()).isEqualTo(PAGES);
+    }
+
+    @Test
     void sequencesRideInOneBatch() {
         var model = new FakeSteps(PAGES);
         CountDownLatch allStarted = new CountDownLatch(1);

@@ -41,7 +41,7 @@ public final class JsonErrorReportValve extends ErrorReportValve {
             response.getOutputStream().write(body);
             response.finishResponse();
             if (request.getAttribute(ANSWER) != null) {
-                // Its body stopped: waiting for the rest would hold the connection.
+                // Nobody reads its body: waiting for the rest would hold the connection.
                 request.getCoyoteRequest().action(ActionCode.DISABLE_SWALLOW_INPUT, null);
             }
         } catch (IOException e) {

@@ -45,7 +45,7 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
             ServingInstance instance = begun.instance();
             int shown = state.cursor().count();
             try (begun) {
-                stream(state, handedOver, begun, receiver);
+                stream(state, handedOver, begun, lastBreak == null ? receiver : new Resumed(receiver));
                 return;
             } catch (StatusRuntimeException e) {
                 ChoiceState.requireWanted();
@@ -83,6 +83,25 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
         }
     }
 
+    /// Counts a stream as resumed once it goes on.
+    private final class Resumed implements Receiver {
+        private final Receiver receiver;
+        private boolean goesOn;
+
+        Resumed(Receiver receiver) {
+            this.receiver = receiver;
+        }
+
+        @Override
+        public void accept(GenerateEvent event, ServingInstance from) {
+            if (!goesOn) {
+                goesOn = true;
+                metrics.decodeResumed();
+            }
+            receiver.accept(event, from);
+        }
+    }
+
     /// A stream that already showed tokens waits for an instance to come back: calls that find one gone,
     /// and show nothing more, use up no tries meanwhile.
     private final class Outage {
@@ -115,7 +134,6 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
         }
         state.releaseLeases();
         state.nextAttempt();
-        metrics.decodeResumed();
     }
 
     /// A stream that already showed tokens waits a while for an instance to come back; any other fails

@@ -1,5 +1,7 @@
 package io.millrace.gateway.route;
 
+import io.millrace.gateway.error.ErrorAnswer;
+import io.millrace.gateway.error.JsonErrorReportValve;
 import jakarta.servlet.Filter;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
@@ -8,8 +10,11 @@ import jakarta.servlet.ServletResponse;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.http.InvalidMediaTypeException;
+import org.springframework.http.MediaType;
 
 /// Gives each request its id, sees to it that nothing of it runs on when it is over, and logs one line.
 final class ExchangeFilter implements Filter {
@@ -31,7 +36,13 @@ final class ExchangeFilter implements Filter {
         answer.setHeader(REQUEST_ID, exchange.clientId());
         open.enter(exchange);
         try {
-            chain.doFilter(request, response);
+            if (hasWildcard(http.getContentType())) {
+                request.setAttribute(
+                        JsonErrorReportValve.ANSWER, ErrorAnswer.of(JsonBody.unsupported(http.getContentType())));
+                answer.sendError(HttpServletResponse.SC_UNSUPPORTED_MEDIA_TYPE);
+            } else {
+                chain.doFilter(request, response);
+            }
         } finally {
             exchange.end();
             open.leave(exchange);
@@ -44,6 +55,16 @@ final class ExchangeFilter implements Filter {
                         exchange.elapsedMillis(),
                         exchange.outcome());
             }
+        }
+    }
+
+    /// The framework takes a content type with a wildcard for its own fault, on every route.
+    private static boolean hasWildcard(@Nullable String contentType) {
+        try {
+            MediaType type = contentType == null ? MediaType.APPLICATION_JSON : MediaType.valueOf(contentType);
+            return type.isWildcardType() || type.isWildcardSubtype();
+        } catch (InvalidMediaTypeException _) {
+            return false;
         }
     }
 }

@@ -8,6 +8,7 @@ import io.millrace.gateway.json.StrictJson;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.springframework.http.InvalidMediaTypeException;
 import org.springframework.http.MediaType;
 import org.springframework.web.servlet.function.ServerRequest;
@@ -42,11 +43,7 @@ record JsonBody(int maxBytes, Duration timeout) {
                 && (type.get().getCharset() == null
                         || StandardCharsets.UTF_8.equals(type.get().getCharset()));
         if (!json) {
-            throw new MillraceException(
-                    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
-                    "Content-Type: "
-                            + ErrorAnswer.shown(request.servletRequest().getHeader("Content-Type"))
-                            + " (expected: application/json in UTF-8)");
+            throw unsupported(request.servletRequest().getHeader("Content-Type"));
         }
         String encoding = request.headers().firstHeader("Content-Encoding");
         if (encoding != null && !encoding.equalsIgnoreCase("identity")) {
@@ -54,6 +51,12 @@ record JsonBody(int maxBytes, Duration timeout) {
                     ErrorCode.UNSUPPORTED_MEDIA_TYPE,
                     "Content-Encoding: " + ErrorAnswer.shown(encoding) + " (expected: no compression)");
         }
+    }
+
+    static MillraceException unsupported(@Nullable String contentType) {
+        return new MillraceException(
+                ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+                "Content-Type: " + ErrorAnswer.shown(contentType) + " (expected: application/json in UTF-8)");
     }
 
     private MillraceException tooLarge() {

@@ -88,6 +88,17 @@ public final class Suite implements AutoCloseable {
         return context.getEnvironment().getRequiredProperty("local.management.port", Integer.class);
     }
 
+    /// A metric of the gateway, summed over all its tags; 0 if there is none.
+    public double metric(String name) {
+        URI page = URI.create("http://localhost:" + managementPort() + "/actuator/prometheus");
+        return send(HttpRequest.newBuilder(page).build())
+                .body()
+                .lines()
+                .filter(line -> line.startsWith(name))
+                .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+                .sum();
+    }
+
     /// Forgets what the fakes saw and were told.
     public void reset() {
         prefill.reset();

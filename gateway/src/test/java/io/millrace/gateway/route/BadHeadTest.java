@@ -43,6 +43,25 @@ class BadHeadTest {
         assertThat(message(response)).isEqualTo("Content-Type: " + type + " (expected: application/json in UTF-8)");
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "GET, /health, */*",
+        "POST, /v1/chat/completions, application/*",
+        "POST, /tokenize, application/*+json",
+        "GET, /v1/models, *",
+        "POST, /nothing, text/*"
+    })
+    void refusesAContentTypeWithAWildcard(String method, String path, String type) {
+        HttpRequest request = HttpRequest.newBuilder(suite.uri(path))
+                .header("Content-Type", type)
+                .method(method, BodyPublishers.ofString(Suite.chat()))
+                .build();
+
+        HttpResponse<String> response = suite.send(request);
+        refused(response, 415, "unsupported_media_type");
+        assertThat(message(response)).isEqualTo("Content-Type: " + type + " (expected: application/json in UTF-8)");
+    }
+
     @Test
     void refusesABodyWithoutAContentType() {
         HttpRequest request = HttpRequest.newBuilder(suite.uri("/tokenize"))

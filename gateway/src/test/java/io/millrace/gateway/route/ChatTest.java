@@ -321,26 +321,13 @@ class ChatTest {
 
     @Test
     void countsEveryRequestOnceInItsMetrics() {
-        double before = metric("vllm:time_to_first_token_seconds_count");
-        double successes = metric("vllm:request_success_total");
+        double before = suite.metric("vllm:time_to_first_token_seconds_count");
+        double successes = suite.metric("vllm:request_success_total");
         for (int i = 0; i < 3; i++) {
             suite.chatReply();
         }
 
-        assertThat(metric("vllm:time_to_first_token_seconds_count")).isEqualTo(before + 3);
-        assertThat(metric("vllm:request_success_total")).isEqualTo(successes + 3);
-    }
-
-    /// Sum over all tags.
-    private double metric(String name) {
-        var request = java.net.http.HttpRequest.newBuilder(
-                        java.net.URI.create("http://localhost:" + suite.managementPort() + "/actuator/prometheus"))
-                .build();
-        return suite.send(request)
-                .body()
-                .lines()
-                .filter(line -> line.startsWith(name))
-                .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
-                .sum();
+        assertThat(suite.metric("vllm:time_to_first_token_seconds_count")).isEqualTo(before + 3);
+        assertThat(suite.metric("vllm:request_success_total")).isEqualTo(successes + 3);
     }
 }

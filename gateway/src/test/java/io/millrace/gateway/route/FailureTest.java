@@ -23,6 +23,7 @@ import tools.jackson.databind.JsonNode;
 
 @ExtendWith(SuiteExtension.class)
 class FailureTest {
+    private static final String RESUMES = "millrace_gateway_decode_resumes_total";
     private static final String PATH = "/v1/chat/completions";
     private static final String STREAM = "\"stream\":true";
     private static final String TEXT = "Because.</think>One two three four five six seven eight nine ten.";
@@ -139,6 +140,7 @@ class FailureTest {
         suite.reset();
         suite.answer(TEXT, 2);
         bothDecode(new Mishap.Die(3, Status.fromCode(status)));
+        double resumes = suite.metric(RESUMES);
 
         List<JsonNode> chunks = suite.stream(PATH, Suite.chat(STREAM));
 
@@ -155,6 +157,7 @@ class FailureTest {
         }
         assertThat(suite.decodeRequests().stream().filter(DecodeRequest::hasPrefill))
                 .hasSize(1);
+        assertThat(suite.metric(RESUMES)).isEqualTo(resumes + requests.size() - 1);
     }
 
     private static String streamed(List<JsonNode> chunks) {
@@ -185,6 +188,7 @@ class FailureTest {
 
     @Test
     void givesUpBeforeTheFirstTokenWithARealStatus() {
+        double resumes = suite.metric(RESUMES);
         for (int i = 0; i < 3; i++) {
             bothDecode(new Mishap.Die(0, Status.INTERNAL));
         }
@@ -193,6 +197,7 @@ class FailureTest {
 
         assertThat(response.statusCode()).isEqualTo(502);
         assertThat(code(response)).isEqualTo("decode_failed");
+        assertThat(suite.metric(RESUMES)).isEqualTo(resumes);
     }
 
     @Test
