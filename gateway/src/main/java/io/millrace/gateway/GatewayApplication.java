@@ -1,5 +1,6 @@
 package io.millrace.gateway;
 
+import io.millrace.startup.CommandLineKeys;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.webmvc.autoconfigure.error.ErrorMvcAutoConfiguration;
@@ -11,7 +12,7 @@ public class GatewayApplication {
             "spring.config.location=classpath:/io/millrace/gateway/,optional:file:./,optional:file:./config/";
 
     public static void main(String[] args) {
-        builder().run(args);
+        builder().initializers(new CommandLineKeys(args)).run(args);
     }
 
     /// The application before it runs, for those that start several in one process.

@@ -79,6 +79,23 @@ class FailedStartIT {
     }
 
     @Execution(ExecutionMode.CONCURRENT)
+    @ParameterizedTest
+    @CsvSource({
+        "kv-cache-service, --server.adress=127.0.0.1, --server.address",
+        "prefill-service, --spring.grpc.server.adress=127.0.0.1, --spring.grpc.server.address",
+        "decode-service, --milrace.decode.instance=a, --millrace.decode.instance",
+        "gateway, --managment.server.port=1, --management.server.port"
+    })
+    void anOptionThatNobodyReadsIsOneLineWithTheNearest(String service, String option, String near) {
+        String name = option.substring(0, option.indexOf('='));
+        assertFails(
+                service,
+                Map.of(),
+                List.of("--millrace.model.path=" + ServiceProcess.root().resolve("models/mini"), option),
+                name + ": unknown (expected: a key of this service; nearest is " + near + ")");
+    }
+
+    @Execution(ExecutionMode.CONCURRENT)
     @Test
     void aMisspeltVariableIsOneLineWithItsName() {
         assertFails(

@@ -1,5 +1,6 @@
 package io.millrace.kvcache;
 
+import io.millrace.startup.CommandLineKeys;
 import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -16,7 +17,7 @@ public class KvCacheApplication {
             "classpath:/io/millrace/kvcache/,optional:file:./,optional:file:./config/";
 
     public static void main(String[] args) {
-        builder().run(args);
+        builder().initializers(new CommandLineKeys(args)).run(args);
     }
 
     /// The application, to be started alone or beside others in one JVM: its settings lie in its own

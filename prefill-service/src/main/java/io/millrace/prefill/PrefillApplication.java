@@ -1,5 +1,6 @@
 package io.millrace.prefill;
 
+import io.millrace.startup.CommandLineKeys;
 import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -16,7 +17,7 @@ public class PrefillApplication {
             "spring.config.location=classpath:/io/millrace/prefill/,optional:file:./,optional:file:./config/";
 
     public static void main(String[] args) {
-        builder().run(args);
+        builder().initializers(new CommandLineKeys(args)).run(args);
     }
 
     /// The application before it runs, for those that start several in one process. A bean of type

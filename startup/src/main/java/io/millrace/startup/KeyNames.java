@@ -84,7 +84,7 @@ public final class KeyNames {
         return name.replace('.', '_').replace('-', '_').toUpperCase(Locale.ROOT);
     }
 
-    private static String letters(String written) {
+    static String letters(String written) {
         return written.toLowerCase(Locale.ROOT).replace("-", "").replace("_", "");
     }
 

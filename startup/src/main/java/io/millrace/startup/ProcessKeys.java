@@ -1,18 +1,12 @@
 package io.millrace.startup;
 
-import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.beans.factory.support.AbstractBeanDefinition;
-import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.core.env.EnumerablePropertySource;
@@ -34,34 +28,16 @@ final class ProcessKeys implements ApplicationContextInitializer<ConfigurableApp
     }
 
     private static void check(ConfigurableListableBeanFactory factory, MutablePropertySources sources) {
-        List<String> keys = new ArrayList<>();
-        Set<String> sections = new HashSet<>();
-        for (String bean : factory.getBeanDefinitionNames()) {
-            BeanDefinition definition = factory.getBeanDefinition(bean);
-            if (definition instanceof AbstractBeanDefinition known && known.hasBeanClass()) {
-                add(known.getBeanClass(), keys, sections);
-            }
-        }
+        ServiceKeys own = ServiceKeys.of(factory);
+        Set<String> sections = own.sections();
         if (sections.isEmpty()) {
             return;
         }
-        for (String key : EngineKeys.all()) {
-            keys.add(key);
-            KeySections.of(key).ifPresent(sections::add);
-        }
-        KeyNames names = new KeyNames(keys);
+        KeyNames names = new KeyNames(own.keys());
         given(sources, StandardEnvironment.SYSTEM_PROPERTIES_PROPERTY_SOURCE_NAME)
                 .forEach((name, _) -> checkProperty(name, names, sections));
         given(sources, StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME)
                 .forEach((name, value) -> checkVariable(name, value, names, sections));
-    }
-
-    private static void add(Class<?> settings, List<String> keys, Set<String> sections) {
-        ConfigurationProperties annotation = settings.getAnnotation(ConfigurationProperties.class);
-        if (annotation != null && annotation.prefix().startsWith(KeySections.PREFIX)) {
-            sections.add(annotation.prefix().substring(KeySections.PREFIX.length()));
-            keys.addAll(SettingKeys.of(annotation.prefix(), settings));
-        }
     }
 
     private static Map<String, String> given(MutablePropertySources sources, String source) {
