@@ -8,7 +8,6 @@ import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -123,7 +122,7 @@ class FailedStartIT {
             String sentence) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(Arrays.asList(System.getProperty("millrace.jvm.args").split(" ")));
+        command.add(ServiceProcess.sharedFlags());
         command.addAll(List.of(
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",

@@ -10,13 +10,16 @@ import io.millrace.it.rest.Answer;
 import io.millrace.it.rest.Question;
 import io.millrace.it.rest.RestClient;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -172,5 +175,58 @@ class ReadmeExamplesIT {
 
         assertThat(outcome.exitCode()).as(outcome.output()).isZero();
         assertThat(outcome.output()).isNotBlank();
+    }
+
+    /// The four commands as they stand there, each beside ports of its own.
+    @Test
+    void fourProcessesStartAndAnswer(@TempDir Path home) throws IOException {
+        String block = examples().stream()
+                .map(Example::text)
+                .filter(text -> text.contains("-exec.jar"))
+                .findFirst()
+                .orElseThrow();
+        List<String> lines = block.replace("\\\n", "").lines().toList();
+        assertThat(lines).hasSize(6);
+        assertThat(lines.get(1)).startsWith("flags=\"@java.args ");
+        assertThat(lines.subList(2, 6)).allMatch(line -> line.startsWith("\"$java\" $flags -jar "));
+        int cache = ServiceProcess.freePort();
+        int prefill = ServiceProcess.freePort();
+        int decode = ServiceProcess.freePort();
+        int gateway = ServiceProcess.freePort();
+        int management = ServiceProcess.freePort();
+        List<String> ports = List.of(
+                "--server.port=0 --spring.grpc.server.port=" + cache,
+                "--server.port=0 --spring.grpc.server.port=" + prefill,
+                "--server.port=0 --spring.grpc.server.port=" + decode,
+                "--server.port=" + gateway + " --management.server.port=" + management
+                        + " --millrace.gateway.prefill-targets=localhost:" + prefill
+                        + " --millrace.gateway.decode-targets=localhost:" + decode
+                        + " --millrace.gateway.kv-cache-targets=localhost:" + cache);
+        List<Process> processes = new ArrayList<>();
+        try (RestClient asked = new RestClient(URI.create("http://127.0.0.1:" + gateway))) {
+            for (int i = 0; i < ports.size(); i++) {
+                String command = lines.get(i + 2).replace("localhost:9103", "localhost:" + cache);
+                processes.add(new ProcessBuilder(
+                                "bash",
+                                "-euc",
+                                lines.get(0) + "\n" + lines.get(1) + "\nexec " + command + " " + ports.get(i))
+                        .directory(ServiceProcess.root().toFile())
+                        .redirectErrorStream(true)
+                        .redirectOutput(home.resolve(i + ".log").toFile())
+                        .start());
+            }
+            Question question = Question.chat("sum", "What is 37 + 58?", "\"temperature\":0");
+            Awaitility.await("the four of the README answer")
+                    .atMost(Duration.ofMinutes(2))
+                    .ignoreExceptionsInstanceOf(RuntimeException.class)
+                    .untilAsserted(() -> {
+                        Answer answer = asked.ask(question);
+                        assertThat(answer.choices().getFirst().content()).contains("95");
+                        assertThat(answer.instances("prefill")).isNotEmpty();
+                        assertThat(answer.passedCache()).isTrue();
+                    });
+        } finally {
+            processes.forEach(Process::destroyForcibly);
+        }
     }
 }

@@ -164,14 +164,20 @@ class MillraceCommandTest {
         for (String command : List.of("up", "demo", "chat", "generate", "doctor", "verify")) {
             assertThat(exitCodesOf(command)).as(command).doesNotContain("a line of input");
         }
+        assertThat(helpOf("chat")).containsPattern("comes\\s+in\\s+brackets");
+        assertThat(helpOf("demo")).containsPattern("comes\\s+in\\s+brackets");
         assertThat(exitCodesOf("up")).contains("130", "143");
         assertThat(exitCodesOf("doctor")).contains("a line says FAIL");
         assertThat(exitCodesOf("verify")).contains("beyond tolerance", "golden file cannot be used");
     }
 
     private static String exitCodesOf(String command) {
-        String help = String.join("\n", CommandRun.of("", command, "--help").answers());
+        String help = helpOf(command);
         return help.substring(help.indexOf("Exit codes:"));
+    }
+
+    private static String helpOf(String command) {
+        return String.join("\n", CommandRun.of("", command, "--help").answers());
     }
 
     @Test

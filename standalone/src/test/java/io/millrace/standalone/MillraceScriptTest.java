@@ -42,7 +42,7 @@ class MillraceScriptTest {
         Files.createDirectories(project.resolve(".mvn"));
         Files.copy(root.resolve(".mvn/find-jdk.sh"), project.resolve(".mvn/find-jdk.sh"));
         script(project.resolve("millrace"), Files.readString(root.resolve("millrace")));
-        Files.writeString(project.resolve("pom.xml"), "<millrace.jvm.args>-Xbatch -Xflag</millrace.jvm.args>\n");
+        Files.writeString(project.resolve("pom.xml"), "<project/>\n");
         Path source =
                 Files.createDirectories(project.resolve("engine/src/main/java")).resolve("A.java");
         Files.writeString(source, "");
@@ -74,11 +74,10 @@ class MillraceScriptTest {
                 .satisfiesExactly(
                         line -> assertThat(line).startsWith("millrace: building Millrace once, about "),
                         line -> assertThat(line).isEqualTo("millrace: building 2/9: Millrace kernels"),
-                        line -> assertThat(line).isEqualTo("-Xbatch"));
+                        line -> assertThat(line).isEqualTo(sharedFlags()));
         assertThat(first.lines())
                 .containsSubsequence(
-                        "-Xbatch",
-                        "-Xflag",
+                        sharedFlags(),
                         "-Dmillrace.home=" + project.toRealPath(),
                         "-cp",
                         project.toRealPath()
@@ -89,9 +88,13 @@ class MillraceScriptTest {
                         "--model",
                         "with space");
         Outcome second = run(project.resolve("millrace"));
-        assertThat(second.lines().getFirst()).isEqualTo("-Xbatch");
+        assertThat(second.lines().getFirst()).isEqualTo(sharedFlags());
         assertThat(builds()).hasSize(1);
         assertThat(builds().getFirst()).contains("-DskipTests", "package");
+    }
+
+    private String sharedFlags() throws IOException {
+        return "@" + project.toRealPath().resolve("java.args");
     }
 
     @Test
@@ -122,7 +125,7 @@ class MillraceScriptTest {
         assertThat(first.lines().getFirst()).contains("preparing quick starts");
         assertThat(first.lines()).anyMatch(line -> line.startsWith("-XX:AOTCache="));
         Outcome second = run(project.resolve("millrace"), "up");
-        assertThat(second.lines().getFirst()).isEqualTo("-Xbatch");
+        assertThat(second.lines().getFirst()).isEqualTo(sharedFlags());
         assertThat(second.lines()).anyMatch(line -> line.startsWith("-XX:AOTCache="));
     }
 

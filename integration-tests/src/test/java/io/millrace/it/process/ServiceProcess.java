@@ -11,7 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -75,7 +74,7 @@ public final class ServiceProcess implements AutoCloseable {
     public void start() {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(Arrays.asList(System.getProperty("millrace.jvm.args").split(" ")));
+        command.add(sharedFlags());
         command.addAll(jvmArguments);
         command.addAll(
                 List.of("-Xmx1g", "-XX:+UseSerialGC", "-jar", jarOf(module).toString()));
@@ -95,6 +94,11 @@ public final class ServiceProcess implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(name, e);
         }
+    }
+
+    /// What every JVM of the project is started with.
+    public static String sharedFlags() {
+        return "@" + root().resolve("java.args");
     }
 
     /// The root folder of the project.

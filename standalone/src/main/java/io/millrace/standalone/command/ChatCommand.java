@@ -21,7 +21,7 @@ import picocli.CommandLine.Option;
         name = "chat",
         description = {
             "Talks with a model: each line is a message, the answer streams back, and the model remembers what was"
-                    + " said.",
+                    + " said. What it thinks before an answer comes in brackets.",
             "/new forgets it, /exit or the end of input ends the conversation."
         })
 public final class ChatCommand implements Callable<Integer> {

@@ -20,6 +20,7 @@ import picocli.CommandLine.Option;
         description = {
             "Starts the suite on a free port, asks two questions by REST, streams the answers and prints a receipt"
                     + " for each; then it ends. With --url it asks a suite that runs.",
+            "What the model thinks before an answer comes in brackets.",
         })
 public final class DemoCommand implements Callable<Integer> {
     private static final String CODE_QUESTION = "实现快速排序";

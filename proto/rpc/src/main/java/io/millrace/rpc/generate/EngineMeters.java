@@ -3,11 +3,13 @@ package io.millrace.rpc.generate;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.schedule.EngineLoop;
 import io.millrace.engine.schedule.EngineStats;
 import io.millrace.kernels.KernelCheck;
 import io.millrace.rpc.MetricNames;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
 /// Shows the counters and levels of an engine loop as metrics.
@@ -22,6 +24,11 @@ public final class EngineMeters {
         counter(MetricNames.ENGINE_STEPS, EngineStats::steps, loop, meters);
         counter(MetricNames.ENGINE_ROWS, EngineStats::rows, loop, meters);
         counter(MetricNames.TOKENS_RECOMPUTED, EngineStats::tokensRecomputed, loop, meters);
+        // Those that load brings are shown from the start; other reasons appear with their first refusal.
+        meters.counter(
+                MetricNames.ADMISSION_REJECTIONS,
+                "reason",
+                ErrorCode.QUEUE_FULL.name().toLowerCase(Locale.ROOT));
     }
 
     /// Names the kernels and shows how far above its floor each was when the model was loaded: below 1 is
