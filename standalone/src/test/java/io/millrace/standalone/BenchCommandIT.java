@@ -57,11 +57,8 @@ class BenchCommandIT {
     private static Process start(Path temporary) throws IOException {
         ProcessBuilder builder = new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "@" + ROOT.resolve("java.args"),
                 "-XX:TieredStopAtLevel=1",
-                "--add-modules",
-                "jdk.incubator.vector",
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=allow",
                 "-Dmillrace.home=" + ROOT,
                 "-Djava.io.tmpdir=" + temporary,
                 "-cp",

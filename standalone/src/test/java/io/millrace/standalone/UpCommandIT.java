@@ -33,6 +33,8 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 /// `millrace up` as a process of its own. Two tests run at a time, as starts take the time.
 class UpCommandIT {
     private static final int SIGTERM_EXIT = 128 + 15;
+    private static final Path ROOT =
+            Path.of(System.getProperty("millrace.root", "..")).toAbsolutePath();
     private static final String DIED = "the engine of this instance has died and cannot go on: ";
 
     @TempDir
@@ -181,14 +183,9 @@ class UpCommandIT {
         String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
         ProcessBuilder builder = new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "@" + ROOT.resolve("java.args"),
                 "-XX:TieredStopAtLevel=1",
-                "-Xbatch",
-                "--add-modules",
-                "jdk.incubator.vector",
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=allow",
-                "-Dmillrace.home="
-                        + Path.of(System.getProperty("millrace.root", "..")).toAbsolutePath(),
+                "-Dmillrace.home=" + ROOT,
                 "-cp",
                 classPath,
                 "io.millrace.standalone.MillraceCommand");

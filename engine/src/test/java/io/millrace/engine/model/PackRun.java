@@ -66,8 +66,7 @@ final class PackRun {
     static Process start(String task, Path model, Path packs) {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--add-modules",
-                "jdk.incubator.vector",
+                "@" + Path.of(System.getProperty("millrace.root", ".."), "java.args"),
                 "-cp",
                 System.getProperty("java.class.path"),
                 PackRun.class.getName(),

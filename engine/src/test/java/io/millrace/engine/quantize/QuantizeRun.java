@@ -46,9 +46,7 @@ final class QuantizeRun {
     static Process start(Path source, Path target, int step) throws IOException {
         return new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "--add-modules",
-                        "jdk.incubator.vector",
-                        "--enable-native-access=ALL-UNNAMED",
+                        "@" + Path.of(System.getProperty("millrace.root", ".."), "java.args"),
                         "-cp",
                         System.getProperty("java.class.path"),
                         QuantizeRun.class.getName(),

@@ -13,9 +13,7 @@ final class SyntheticRun {
     static Process start(Path mini, Path target) throws IOException {
         Process process = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "--add-modules",
-                        "jdk.incubator.vector",
-                        "--enable-native-access=ALL-UNNAMED",
+                        "@" + Path.of(System.getProperty("millrace.root", ".."), "java.args"),
                         "-cp",
                         System.getProperty("java.class.path"),
                         SyntheticRun.class.getName(),
