@@ -20,6 +20,9 @@ import io.millrace.standalone.keys.KeySources;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
@@ -45,23 +48,20 @@ public final class MillraceCommand implements Runnable {
     private MillraceCommand() {}
 
     public static void main(String[] args) {
-        System.exit(commandLine(Console.ofProcess()).execute(args));
+        System.exit(commandLine(Console.ofProcess(), args).execute(args));
     }
 
-    /// The command with all subcommands, on the given streams.
-    static CommandLine commandLine(Console console) {
-        CommandLine line = new CommandLine(new MillraceCommand())
-                .addSubcommand(new DemoCommand(console))
-                .addSubcommand(new UpCommand(console))
-                .addSubcommand(new ChatCommand(console))
-                .addSubcommand(new GenerateCommand(console))
-                .addSubcommand(new RenderCommand(console))
-                .addSubcommand(new TokenizeCommand(console))
-                .addSubcommand(new DoctorCommand(console, Surroundings.ofThisProcess()))
-                .addSubcommand(new VerifyCommand(console))
-                .addSubcommand(new QuantizeCommand(console))
-                .addSubcommand(new SynthesizeCommand(console))
-                .addSubcommand(new BenchCommand(console));
+    /// The command, on the given streams, for these arguments: with the subcommand that they name alone, as picocli
+    /// takes its time to look at each; where they name none, with all.
+    static CommandLine commandLine(Console console, String... args) {
+        Map<String, Supplier<Object>> subcommands = subcommands(console);
+        CommandLine line = new CommandLine(new MillraceCommand());
+        Supplier<Object> named = args.length == 0 ? null : subcommands.get(args[0]);
+        if (named != null) {
+            line.addSubcommand(named.get());
+        } else {
+            subcommands.values().forEach(subcommand -> line.addSubcommand(subcommand.get()));
+        }
         line.setOut(new PrintWriter(console.out(), true, StandardCharsets.UTF_8));
         line.setErr(new PrintWriter(console.err(), true, StandardCharsets.UTF_8));
         line.setParameterExceptionHandler(UsageError::explain);
@@ -71,6 +71,23 @@ public final class MillraceCommand implements Runnable {
         });
         line.setExecutionExceptionHandler((e, failed, result) -> explainFailure(e, failed));
         return line;
+    }
+
+    /// By name, in the order of the help.
+    static Map<String, Supplier<Object>> subcommands(Console console) {
+        Map<String, Supplier<Object>> subcommands = new LinkedHashMap<>();
+        subcommands.put("demo", () -> new DemoCommand(console));
+        subcommands.put("up", () -> new UpCommand(console));
+        subcommands.put("chat", () -> new ChatCommand(console));
+        subcommands.put("generate", () -> new GenerateCommand(console));
+        subcommands.put("render", () -> new RenderCommand(console));
+        subcommands.put("tokenize", () -> new TokenizeCommand(console));
+        subcommands.put("doctor", () -> new DoctorCommand(console, Surroundings::ofThisProcess));
+        subcommands.put("verify", () -> new VerifyCommand(console));
+        subcommands.put("quantize", () -> new QuantizeCommand(console));
+        subcommands.put("synthesize", () -> new SynthesizeCommand(console));
+        subcommands.put("bench", () -> new BenchCommand(console));
+        return subcommands;
     }
 
     /// Keys of services that are set and mean nothing to a command which starts none.

@@ -29,7 +29,7 @@ record CommandRun(int exitCode, List<String> answers, String errors) {
                 new PrintStream(err, true, StandardCharsets.UTF_8),
                 environment,
                 properties);
-        int exitCode = MillraceCommand.commandLine(console).execute(args);
+        int exitCode = MillraceCommand.commandLine(console, args).execute(args);
         return new CommandRun(
                 exitCode, out.toString(StandardCharsets.UTF_8).lines().toList(), err.toString(StandardCharsets.UTF_8));
     }

@@ -2,6 +2,7 @@ package io.millrace.standalone;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.millrace.standalone.command.Console;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -68,7 +69,7 @@ class MillraceScriptTest {
 
     @Test
     void buildsOnceAndHandsOverFlagsArgumentsAndExitCode() throws Exception {
-        Outcome first = run(project.resolve("millrace"), "render", "--model", "with space");
+        Outcome first = run(project.resolve("millrace"), "verify", "--model", "with space");
         assertThat(first.exitCode()).isEqualTo(3);
         assertThat(first.lines().subList(0, 3))
                 .satisfiesExactly(
@@ -84,10 +85,10 @@ class MillraceScriptTest {
                                 .resolve("standalone/target/millrace-standalone-1.jar")
                                 .toString(),
                         "io.millrace.standalone.MillraceCommand",
-                        "render",
+                        "verify",
                         "--model",
                         "with space");
-        Outcome second = run(project.resolve("millrace"));
+        Outcome second = run(project.resolve("millrace"), "doctor");
         assertThat(second.lines().getFirst()).isEqualTo(sharedFlags());
         assertThat(builds()).hasSize(1);
         assertThat(builds().getFirst()).contains("-DskipTests", "package");
@@ -119,7 +120,7 @@ class MillraceScriptTest {
                 done
                 printf '%s\\n' "$@"
                 """);
-        assertThat(run(project.resolve("millrace"), "render").lines())
+        assertThat(run(project.resolve("millrace"), "verify").lines())
                 .noneMatch(line -> line.startsWith("-XX:AOTCache") || line.contains("preparing"));
         Outcome first = run(project.resolve("millrace"), "up", "--port", "0");
         assertThat(first.lines().getFirst()).contains("preparing quick starts");
@@ -127,6 +128,59 @@ class MillraceScriptTest {
         Outcome second = run(project.resolve("millrace"), "up");
         assertThat(second.lines().getFirst()).isEqualTo(sharedFlags());
         assertThat(second.lines()).anyMatch(line -> line.startsWith("-XX:AOTCache="));
+    }
+
+    /// They load no kernels, and their classes come from an archive that a first run leaves behind.
+    @Test
+    void commandsThatComputeNothingGetAJvmThatIsQuickToStart() throws Exception {
+        script(jdk.resolve("bin/java"), """
+                #!/bin/sh
+                for argument; do
+                  case $argument in
+                  -XX:ArchiveClassesAtExit=*) cat > "${argument#*=}"; exit 0 ;;
+                  esac
+                done
+                printf '%s\\n' "$@"
+                """);
+        assertThat(run(project.resolve("millrace"), "render").lines()).anyMatch(line -> line.contains("preparing"));
+        Files.createDirectories(project.resolve("standalone/target/lib"));
+        Path picocli = Files.writeString(project.resolve("standalone/target/lib/picocli-1.jar"), "");
+        for (List<String> arguments : List.of(
+                List.<String>of(),
+                List.of("--help"),
+                List.of("--version"),
+                List.of("dmeo"),
+                List.of("render", "--raw"),
+                List.of("tokenize"),
+                List.of("up", "--help"),
+                List.of("bench", "-h"))) {
+            List<String> lines = run(project.resolve("millrace"), arguments.toArray(String[]::new))
+                    .lines();
+            assertThat(lines)
+                    .as(arguments.toString())
+                    .contains("-XX:TieredStopAtLevel=1", "-Xbootclasspath/a:" + picocli.toRealPath())
+                    .anyMatch(line -> line.startsWith("-XX:SharedArchiveFile="))
+                    .noneMatch(line -> line.startsWith("@") || line.contains("preparing"));
+            assertThat(lines.subList(lines.size() - arguments.size(), lines.size()))
+                    .isEqualTo(arguments);
+        }
+        environment.put("MILLRACE_AOT", "off");
+        assertThat(run(project.resolve("millrace"), "--help").lines()).noneMatch(line -> line.contains("Archive"));
+    }
+
+    @Test
+    void commandsThatComputeGetTheFlagsOfTheKernels() throws Exception {
+        List<String> commands =
+                new ArrayList<>(MillraceCommand.subcommands(Console.ofProcess()).keySet());
+        commands.removeAll(List.of("render", "tokenize"));
+        environment.put("MILLRACE_AOT", "off");
+        run(project.resolve("millrace"), "--help");
+        for (String command : commands) {
+            assertThat(run(project.resolve("millrace"), command, "--model", "x").lines())
+                    .as(command)
+                    .contains(sharedFlags())
+                    .doesNotContain("-XX:TieredStopAtLevel=1");
+        }
     }
 
     /// A wrong setting would leave the starts that follow without a cache.

@@ -5,6 +5,7 @@ import io.millrace.standalone.doctor.Doctor;
 import io.millrace.standalone.doctor.Finding;
 import io.millrace.standalone.doctor.Surroundings;
 import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -19,7 +20,7 @@ import picocli.CommandLine.Option;
         exitCodeList = {"0:every line says ok", "1:a line says FAIL", "2:the command line cannot be understood"})
 public final class DoctorCommand implements Callable<Integer> {
     private final Console console;
-    private final Surroundings surroundings;
+    private final Supplier<Surroundings> surroundings;
 
     @Mixin
     private ModelOption model = new ModelOption();
@@ -39,7 +40,8 @@ public final class DoctorCommand implements Callable<Integer> {
             description = "Kernel provider: auto, scalar, vector or native (default: ${DEFAULT-VALUE}).")
     private String provider = "auto";
 
-    public DoctorCommand(Console console, Surroundings surroundings) {
+    /// @param surroundings  looked at once the command runs
+    public DoctorCommand(Console console, Supplier<Surroundings> surroundings) {
         this.console = console;
         this.surroundings = surroundings;
     }
@@ -50,7 +52,7 @@ public final class DoctorCommand implements Callable<Integer> {
             throw new IllegalArgumentException("--provider: " + (provider.isEmpty() ? "\"\"" : provider) + refusal);
         });
         boolean healthy = true;
-        for (Finding finding : new Doctor(surroundings).examine(model.directory(), provider, port)) {
+        for (Finding finding : new Doctor(surroundings.get()).examine(model.directory(), provider, port)) {
             console.out().println(finding.line());
             healthy &= finding.ok();
         }
