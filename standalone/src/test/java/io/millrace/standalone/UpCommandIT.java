@@ -59,7 +59,10 @@ class UpCommandIT {
             assertThat(process.exitValue()).isEqualTo(SIGTERM_EXIT);
             assertThat(out.readLine()).isNull();
             assertThat(Files.readString(errors).lines().filter(line -> !line.startsWith("WARNING: Using incubator")))
-                    .containsExactly("millrace: starting the suite: gateway, prefill, decode, kv-cache");
+                    .containsExactly(
+                            "millrace: starting the suite: gateway, prefill, decode, kv-cache",
+                            "millrace: shutting down: no requests under way",
+                            "millrace: shut down");
         } finally {
             process.destroyForcibly();
         }
@@ -99,6 +102,10 @@ class UpCommandIT {
             assertThat(whole.join().body()).contains("\"shutting_down\"");
             assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
             assertThat(process.exitValue()).isEqualTo(SIGTERM_EXIT);
+            assertThat(Files.readString(errors).lines())
+                    .containsSubsequence(
+                            "millrace: shutting down: 2 requests under way may finish within 1 s",
+                            "millrace: shut down");
         } finally {
             process.destroyForcibly();
         }

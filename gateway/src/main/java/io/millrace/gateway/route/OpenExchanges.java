@@ -7,7 +7,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /// The exchanges under way. Once it is closed, those that come are stopped as they enter.
-final class OpenExchanges {
+final class OpenExchanges implements RequestsUnderWay {
     private static final String CLOSED = "The gateway is shutting down and takes no more requests; try again.";
 
     private final Set<Exchange> open = new HashSet<>();
@@ -23,6 +23,11 @@ final class OpenExchanges {
     synchronized void leave(Exchange exchange) {
         open.remove(exchange);
         notifyAll();
+    }
+
+    @Override
+    public synchronized int count() {
+        return open.size();
     }
 
     /// @return how many are under way

@@ -86,7 +86,7 @@ public final class Session {
         GivenKeys keys = options.keys(console);
         SuiteSettings settings = options.settings(keys).closingWithin(GRACE);
         starting.run();
-        try (Suite suite = keys.naming(() -> SuiteLauncher.launch(settings, options.verbose()))) {
+        try (Suite suite = keys.naming(() -> SuiteLauncher.launch(settings, options.verbose(), Suite::close))) {
             return ask(suite, use);
         }
     }

@@ -16,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 import org.slf4j.bridge.SLF4JBridgeHandler;
@@ -35,8 +36,9 @@ final class SuiteLauncher {
 
     private SuiteLauncher() {}
 
+    /// @param onSignal  closes the suite when the process is told to end
     /// @return the suite, answering; the caller closes it
-    static Suite launch(SuiteSettings settings, boolean verbose) throws IOException {
+    static Suite launch(SuiteSettings settings, boolean verbose, Consumer<Suite> onSignal) throws IOException {
         // Tomcat and gRPC log by java.util.logging.
         SLF4JBridgeHandler.removeHandlersForRootLogger();
         SLF4JBridgeHandler.install();
@@ -46,7 +48,7 @@ final class SuiteLauncher {
         // Contexts of one process share its logging: none of them is to set it up anew.
         System.setProperty("org.springframework.boot.logging.LoggingSystem", "none");
         Suite suite = new Suite(settings);
-        Runtime.getRuntime().addShutdownHook(new Thread(suite::close, "suite-close"));
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> onSignal.accept(suite), "suite-close"));
         boolean answers = false;
         try {
             try (LoadingBar bar = new LoadingBar(LoadingBar.hasTerminal() && !verbose)) {

@@ -65,13 +65,28 @@ public final class UpCommand implements Callable<Integer> {
         SuiteSettings settings =
                 options.settings(keys).at(host, port).closingWithin(Duration.ofSeconds(shutdownGraceSeconds));
         console.note(SuiteLauncher.STARTING);
-        try (Suite suite = keys.naming(() -> SuiteLauncher.launch(settings, options.verbose()))) {
+        try (Suite suite = keys.naming(() -> SuiteLauncher.launch(settings, options.verbose(), this::end))) {
             console.out().println("ready " + suite.url());
             console.out().flush();
             suite.awaitClosed();
             SuiteLauncher.requireSound(suite);
         }
         return ExitCode.OK;
+    }
+
+    /// On a signal: says what is waited for, and when it is over. A suite that ends by itself has told why.
+    private void end(Suite suite) {
+        if (suite.isClosing()) {
+            return;
+        }
+        int left = suite.requestsUnderWay();
+        console.note("shutting down: "
+                + (left == 0
+                        ? "no requests under way"
+                        : left + (left == 1 ? " request" : " requests") + " under way may finish within "
+                                + shutdownGraceSeconds + " s"));
+        suite.close();
+        console.note("shut down");
     }
 
     /// Reads a grace period.

@@ -10,6 +10,7 @@ import io.millrace.engine.kv.PagePool;
 import io.millrace.engine.model.LoadProgress;
 import io.millrace.engine.model.LoadedModel;
 import io.millrace.gateway.GatewayApplication;
+import io.millrace.gateway.route.RequestsUnderWay;
 import io.millrace.gateway.served.ServedModel;
 import io.millrace.gateway.served.ServedModelLoader;
 import io.millrace.kernels.provider.KernelProviders;
@@ -258,6 +259,15 @@ public final class Suite implements AutoCloseable {
             throw new IllegalStateException(service + " does not run");
         }
         return context;
+    }
+
+    /// Requests that a close would give their grace period; 0 while the gateway does not run.
+    public int requestsUnderWay() {
+        ConfigurableApplicationContext gateway;
+        synchronized (this) {
+            gateway = contexts.get(SuiteService.GATEWAY);
+        }
+        return gateway == null ? 0 : gateway.getBean(RequestsUnderWay.class).count();
     }
 
     /// Whether somebody has asked for the end; what fails from then on fails because of that.
