@@ -105,13 +105,6 @@ public final class BenchCommand implements Callable<Integer> {
     private String depths = "";
 
     @Option(
-            names = "--threads",
-            paramLabel = "N",
-            converter = BenchNumbers.Threads.class,
-            description = "Threads that compute (default: one for each processor).")
-    private int threads = Runtime.getRuntime().availableProcessors();
-
-    @Option(
             names = "--dsa",
             paramLabel = "MODES",
             split = ",",
@@ -121,26 +114,14 @@ public final class BenchCommand implements Callable<Integer> {
     private List<String> dsa = new ArrayList<>();
 
     @Option(
-            names = "--kv",
+            names = {"--kv-format", "--kv"},
             paramLabel = "NAME",
             defaultValue = "bf16",
             description = "Number format of cached keys: f32, bf16 or int8 (default: ${DEFAULT-VALUE}).")
     private String kv = "bf16";
 
-    @Option(
-            names = "--provider",
-            paramLabel = "NAME",
-            defaultValue = "auto",
-            description = "Kernels: auto, native, vector or scalar (default: ${DEFAULT-VALUE}).")
-    private String provider = "auto";
-
-    @Option(
-            names = "--isa",
-            paramLabel = "NAME",
-            defaultValue = "auto",
-            description = "Instruction set of native kernels: auto, portable, avx2, avxvnni or avx512"
-                    + " (default: ${DEFAULT-VALUE}).")
-    private String isa = "auto";
+    @Mixin
+    private KernelOptions kernelOptions = new KernelOptions();
 
     @Option(
             names = "--chunk",
@@ -265,11 +246,9 @@ public final class BenchCommand implements Callable<Integer> {
     }
 
     private GivenKeys keys() {
-        return new GivenKeys(Map.of(
-                "millrace.kernels.provider", new GivenKey(provider, "--provider"),
-                "millrace.kernels.threads", new GivenKey(Integer.toString(threads), "--threads"),
-                "millrace.kernels.isa", new GivenKey(isa, "--isa"),
-                "millrace.kv.format", new GivenKey(kv, "--kv")));
+        Map<String, GivenKey> given = kernelOptions.withThreads();
+        given.put("millrace.kv.format", new GivenKey(kv, "--kv-format"));
+        return new GivenKeys(given);
     }
 
     private BenchSettings settings(EngineSettings engine) {

@@ -1,6 +1,5 @@
 package io.millrace.standalone.command;
 
-import io.millrace.engine.settings.KernelSettings;
 import io.millrace.standalone.bench.BenchSettings;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,14 +33,6 @@ final class BenchNumbers {
         @Override
         public Integer convert(String value) {
             return (int) WholeNumbers.read(value, 0, BenchSettings.MAX_TOKENS);
-        }
-    }
-
-    /// Threads that compute.
-    static final class Threads implements ITypeConverter<Integer> {
-        @Override
-        public Integer convert(String value) {
-            return (int) WholeNumbers.read(value, 1, KernelSettings.MAX_THREADS);
         }
     }
 

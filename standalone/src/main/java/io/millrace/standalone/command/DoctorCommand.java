@@ -1,9 +1,11 @@
 package io.millrace.standalone.command;
 
-import io.millrace.kernels.provider.KernelProviders;
+import io.millrace.engine.settings.KernelSettings;
+import io.millrace.standalone.doctor.AskedKernels;
 import io.millrace.standalone.doctor.Doctor;
 import io.millrace.standalone.doctor.Finding;
 import io.millrace.standalone.doctor.Surroundings;
+import io.millrace.standalone.keys.GivenKeys;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import picocli.CommandLine.Command;
@@ -33,12 +35,8 @@ public final class DoctorCommand implements Callable<Integer> {
             description = "Port that is to be free, or Millrace's already (default: ${DEFAULT-VALUE}).")
     private int port;
 
-    @Option(
-            names = "--provider",
-            paramLabel = "NAME",
-            defaultValue = "auto",
-            description = "Kernel provider: auto, scalar, vector or native (default: ${DEFAULT-VALUE}).")
-    private String provider = "auto";
+    @Mixin
+    private KernelOptions kernelOptions = new KernelOptions();
 
     /// @param surroundings  looked at once the command runs
     public DoctorCommand(Console console, Supplier<Surroundings> surroundings) {
@@ -48,11 +46,10 @@ public final class DoctorCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        KernelProviders.refusal(provider).ifPresent(refusal -> {
-            throw new IllegalArgumentException("--provider: " + (provider.isEmpty() ? "\"\"" : provider) + refusal);
-        });
+        KernelSettings settings = new GivenKeys(kernelOptions.given()).engine().kernels();
+        AskedKernels kernels = new AskedKernels(settings.provider(), settings.isaLevel(), settings.threads());
         boolean healthy = true;
-        for (Finding finding : new Doctor(surroundings.get()).examine(model.directory(), provider, port)) {
+        for (Finding finding : new Doctor(surroundings.get()).examine(model.directory(), kernels, port)) {
             console.out().println(finding.line());
             healthy &= finding.ok();
         }

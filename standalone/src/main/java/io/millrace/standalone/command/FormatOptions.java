@@ -6,8 +6,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/// Number formats, where packed weights are kept and the instruction set: some of the keys
-/// `millrace.weights.*`, `millrace.kv.*` and `millrace.kernels.*` as options of their own.
+/// Number formats and where packed weights are kept: some of the keys `millrace.weights.*` and `millrace.kv.*` as
+/// options of their own.
 final class FormatOptions {
     @Option(
             names = "--profile",
@@ -29,20 +29,12 @@ final class FormatOptions {
                     + " (default: millrace in the user's cache folder).")
     private @Nullable String packDir;
 
-    @Option(
-            names = "--isa",
-            paramLabel = "LEVEL",
-            description = "Instruction set of the native kernels: auto, portable, avx2, avxvnni or avx512"
-                    + " (default: auto).")
-    private @Nullable String isa;
-
     /// The options that are given, by key.
     Map<String, GivenKey> given() {
         Map<String, GivenKey> given = new LinkedHashMap<>();
         put(given, "millrace.weights.profile", "--profile", profile);
         put(given, "millrace.kv.format", "--kv-format", kvFormat);
         put(given, "millrace.weights.pack-dir", "--pack-dir", packDir);
-        put(given, "millrace.kernels.isa", "--isa", isa);
         return given;
     }
 

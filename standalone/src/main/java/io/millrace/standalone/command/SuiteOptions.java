@@ -40,11 +40,8 @@ public final class SuiteOptions {
             description = "Model id of the API (default: the folder's name; millrace-mini for the embedded one).")
     private @Nullable String servedModelName;
 
-    @Option(
-            names = "--provider",
-            paramLabel = "NAME",
-            description = "Kernel provider: auto, scalar, vector or native (default: auto).")
-    private @Nullable String provider;
+    @Mixin
+    private KernelOptions kernels = new KernelOptions();
 
     @Mixin
     private FormatOptions formats = new FormatOptions();
@@ -87,9 +84,7 @@ public final class SuiteOptions {
         if (servedModelName != null) {
             options.put(SERVED_NAME, new GivenKey(servedModelName, "--served-model-name"));
         }
-        if (provider != null) {
-            options.put("millrace.kernels.provider", new GivenKey(provider, "--provider"));
-        }
+        options.putAll(kernels.given());
         options.putAll(formats.given());
         return options;
     }

@@ -6,15 +6,14 @@ import io.millrace.engine.profile.WeightProfile;
 import io.millrace.engine.settings.KernelSettings;
 import io.millrace.engine.synthetic.SyntheticModel;
 import io.millrace.kernels.MlaForm;
-import io.millrace.standalone.keys.GivenKey;
 import io.millrace.standalone.keys.GivenKeys;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /// `millrace synthesize`: a model of random weights in any shape.
@@ -48,13 +47,8 @@ public final class SynthesizeCommand implements Callable<Integer> {
             description = "Folder whose tokenizer and chat template the model gets (default: the embedded model's).")
     private @Nullable Path tokenizer;
 
-    @Option(
-            names = "--provider",
-            paramLabel = "NAME",
-            defaultValue = "auto",
-            description = "Kernels the weights are packed for: auto, native, vector or scalar"
-                    + " (default: ${DEFAULT-VALUE}).")
-    private String provider = "auto";
+    @Mixin
+    private KernelOptions kernelOptions = new KernelOptions();
 
     @Option(
             names = "--seed",
@@ -71,7 +65,7 @@ public final class SynthesizeCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         WeightProfile formats = profile();
-        GivenKeys keys = new GivenKeys(Map.of("millrace.kernels.provider", new GivenKey(provider, "--provider")));
+        GivenKeys keys = new GivenKeys(kernelOptions.given());
         KernelSettings kernels = keys.engine().kernels();
         Path from = tokenizer == null ? new ModelOption().directory() : tokenizer;
         if (!Files.exists(from.resolve("tokenizer.json"))) {

@@ -14,13 +14,11 @@ import io.millrace.engine.settings.KernelSettings;
 import io.millrace.engine.settings.KvSettings;
 import io.millrace.engine.settings.WeightsSettings;
 import io.millrace.kernels.KvFormat;
-import io.millrace.standalone.keys.GivenKey;
 import io.millrace.standalone.keys.GivenKeys;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -55,12 +53,8 @@ public final class VerifyCommand implements Callable<Integer> {
                     + " (default: golden.safetensors in the model's folder).")
     private @Nullable Path golden;
 
-    @Option(
-            names = "--provider",
-            paramLabel = "NAME",
-            defaultValue = "auto",
-            description = "Kernel provider: auto, scalar, vector or native (default: ${DEFAULT-VALUE}).")
-    private String provider = "auto";
+    @Mixin
+    private KernelOptions kernelOptions = new KernelOptions();
 
     public VerifyCommand(Console console) {
         this.console = console;
@@ -68,7 +62,7 @@ public final class VerifyCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        GivenKeys keys = new GivenKeys(Map.of("millrace.kernels.provider", new GivenKey(provider, "--provider")));
+        GivenKeys keys = new GivenKeys(kernelOptions.given());
         EngineSettings settings = settings(keys.engine().kernels());
         try (GoldenFile file = GoldenFile.open(goldenFile());
                 LoadedModel loaded = keys.naming(() -> load(settings))) {

@@ -34,12 +34,11 @@ public final class Doctor {
 
     /// One finding per subject, always in the same order.
     ///
-    /// @param model     the model's folder
-    /// @param provider  name of the kernel provider, or `auto`
-    /// @param port      TCP port the gateway is to listen on
-    public List<Finding> examine(Path model, String provider, int port) {
-        return List.of(
-                machine(), jdk(), kernels(provider), model(model), tokenizer(model), template(model), port(port));
+    /// @param model    the model's folder
+    /// @param kernels  what is to compute
+    /// @param port     TCP port the gateway is to listen on
+    public List<Finding> examine(Path model, AskedKernels kernels, int port) {
+        return List.of(machine(), jdk(), kernels(kernels), model(model), tokenizer(model), template(model), port(port));
     }
 
     private Finding machine() {
@@ -95,9 +94,10 @@ public final class Doctor {
         return Finding.ok(subject, "Java " + surroundings.java() + ", with the flags Millrace needs.");
     }
 
-    private Finding kernels(String provider) {
+    private Finding kernels(AskedKernels asked) {
+        int threads = asked.threads() == 0 ? surroundings.processors() : asked.threads();
         try {
-            SelectedKernels selected = KernelProviders.select(provider, surroundings.processors());
+            SelectedKernels selected = KernelProviders.select(asked.provider(), threads, asked.isa());
             String chosen = selected.kernels().description();
             List<KernelCheck> checks = selected.kernels().check(EnumSet.allOf(QuantFormat.class));
             selected.kernels().close();

@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -116,8 +117,8 @@ class DoctorTest {
 
     @Test
     void aModelFolderThatIsNotThereShows() {
-        List<Finding> findings =
-                new Doctor(Machine.sound(folder).surroundings()).examine(folder.resolve("nowhere"), "auto", port);
+        List<Finding> findings = new Doctor(Machine.sound(folder).surroundings())
+                .examine(folder.resolve("nowhere"), new AskedKernels("auto", Optional.empty(), 0), port);
         assertThat(findings)
                 .filteredOn(finding -> !finding.ok())
                 .extracting(Finding::subject)
@@ -210,7 +211,7 @@ class DoctorTest {
     }
 
     private List<Finding> examine(Surroundings surroundings, String provider, int onPort) {
-        return new Doctor(surroundings).examine(model, provider, onPort);
+        return new Doctor(surroundings).examine(model, new AskedKernels(provider, Optional.empty(), 0), onPort);
     }
 
     /// A sound machine, and ways to break it.
