@@ -15,7 +15,6 @@ import io.millrace.gateway.served.TextEncoder;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
@@ -23,7 +22,6 @@ import org.springframework.context.annotation.Configuration;
 
 /// The gateway's parts. A process that runs several services brings its own [ServedModel].
 @Configuration(proxyBeanMethods = false)
-@EnableConfigurationProperties({GatewayProperties.class, ModelProperties.class})
 class GatewayConfiguration {
     @Bean
     @ConditionalOnMissingBean

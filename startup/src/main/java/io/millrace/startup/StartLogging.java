@@ -22,6 +22,9 @@ final class StartLogging implements EnvironmentPostProcessor {
                                         + "org.springframework.boot.web.server.servlet.context."
                                         + "AnnotationConfigServletWebServerApplicationContext",
                                 "error",
+                                // Of SettingsCheck.
+                                LEVEL + "org.springframework.context.annotation.AnnotationConfigApplicationContext",
+                                "error",
                                 LEVEL + "org.springframework.boot.autoconfigure.logging",
                                 "warn")));
     }
