@@ -22,6 +22,7 @@ final class ExchangeFilter implements Filter {
     private static final Logger log = LoggerFactory.getLogger(ExchangeFilter.class);
 
     private final OpenExchanges open;
+    private final RefusalLog refusals = new RefusalLog(System::nanoTime);
 
     ExchangeFilter(OpenExchanges open) {
         this.open = open;
@@ -37,8 +38,9 @@ final class ExchangeFilter implements Filter {
         open.enter(exchange);
         try {
             if (hasWildcard(http.getContentType())) {
-                request.setAttribute(
-                        JsonErrorReportValve.ANSWER, ErrorAnswer.of(JsonBody.unsupported(http.getContentType())));
+                ErrorAnswer refusal = ErrorAnswer.of(JsonBody.unsupported(http.getContentType()));
+                exchange.outcome(", " + refusal.code());
+                request.setAttribute(JsonErrorReportValve.ANSWER, refusal);
                 answer.sendError(HttpServletResponse.SC_UNSUPPORTED_MEDIA_TYPE);
             } else {
                 chain.doFilter(request, response);
@@ -46,6 +48,14 @@ final class ExchangeFilter implements Filter {
         } finally {
             exchange.end();
             open.leave(exchange);
+            if (isRefused(answer.getStatus()) && !exchange.hasGeneration()) {
+                refusals.refused(
+                        exchange.clientId(),
+                        http.getMethod(),
+                        http.getRequestURI(),
+                        answer.getStatus(),
+                        exchange.outcome());
+            }
             if (exchange.hasGeneration() || answer.getStatus() >= 500) {
                 log.info(
                         "request {} ({}): {} after {} ms{}",
@@ -56,6 +66,10 @@ final class ExchangeFilter implements Filter {
                         exchange.outcome());
             }
         }
+    }
+
+    private static boolean isRefused(int status) {
+        return status >= HttpServletResponse.SC_BAD_REQUEST && status < HttpServletResponse.SC_INTERNAL_SERVER_ERROR;
     }
 
     /// The framework takes a content type with a wildcard for its own fault, on every route.

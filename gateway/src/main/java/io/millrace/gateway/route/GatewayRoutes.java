@@ -119,6 +119,7 @@ public final class GatewayRoutes {
         MillraceException error = new MillraceException(
                 ErrorCode.METHOD_NOT_ALLOWED,
                 "HTTP method: " + asked + " on " + shown + " (expected: " + methods + ")");
+        Exchange.of(request).outcome(", " + error.code().wireName());
         return Answers.write(
                 ServerResponse.status(error.code().httpStatus()).header(HttpHeaders.ALLOW, methods),
                 ErrorAnswer.of(error).json());
