@@ -8,6 +8,7 @@ import io.millrace.engine.schedule.EngineRole;
 import io.millrace.engine.tokenizer.Tokenizer;
 import io.millrace.rpc.GrpcErrorInterceptor;
 import io.millrace.rpc.KvCacheClientSettings;
+import io.millrace.rpc.ModelNameTag;
 import io.millrace.rpc.generate.CacheChannel;
 import io.millrace.rpc.generate.EngineMeters;
 import io.millrace.rpc.generate.ServedInstance;
@@ -50,6 +51,11 @@ class DecodeConfiguration {
                 model.folder(),
                 EngineKeys.bind(environment),
                 (what, done, total) -> log.debug("packed {} ({} of {})", what, done, total));
+    }
+
+    @Bean
+    ModelNameTag modelNameTag(ModelSettings model) {
+        return new ModelNameTag(model::name);
     }
 
     @Bean

@@ -7,6 +7,7 @@ import io.millrace.engine.schedule.FinishCause;
 import io.millrace.engine.schedule.FinishInfo;
 import io.millrace.rpc.MetricNames;
 import io.millrace.rpc.generate.EngineMeters;
+import io.millrace.rpc.generate.PromptTimers;
 import io.millrace.rpc.generate.RequestTimers;
 import java.util.Locale;
 
@@ -33,7 +34,7 @@ final class DecodeMeters {
         };
         meters.counter(MetricNames.REQUEST_SUCCESS, "finished_reason", reason).increment();
         if (info.promptTokensComputed() > 0) {
-            timers.prefilled(info);
+            new PromptTimers(meters).prefilled(info);
         }
         timers.decoded(info, tokens, wholeNanos);
     }

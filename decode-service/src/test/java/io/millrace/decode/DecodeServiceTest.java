@@ -394,6 +394,8 @@ class DecodeServiceTest {
                 .contains("vllm:generation_tokens_total")
                 .contains("vllm:num_requests_running")
                 .contains("millrace_kv_transfer_bytes_total");
+        assertThat(suite.get("/actuator/prometheus").lines().filter(line -> line.startsWith("vllm:")))
+                .allMatch(line -> line.contains("model_name=\"millrace-mini\""));
         assertThat(suite.get("/actuator/health/readiness")).contains("\"UP\"");
     }
 }

@@ -12,8 +12,10 @@ import io.millrace.gateway.router.Router;
 import io.millrace.gateway.served.ServedModel;
 import io.millrace.gateway.served.ServedModelLoader;
 import io.millrace.gateway.served.TextEncoder;
+import io.millrace.rpc.ModelNameTag;
 import java.nio.file.Path;
 import java.security.SecureRandom;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
@@ -31,6 +33,12 @@ class GatewayConfiguration {
             throw new IllegalArgumentException("millrace.model.path: missing (expected: a model folder)");
         }
         return ServedModelLoader.load(path, properties.servedName());
+    }
+
+    /// Found once it is asked for: the first metric of generation is made after the model.
+    @Bean
+    ModelNameTag modelNameTag(ObjectProvider<ServedModel> model) {
+        return new ModelNameTag(() -> model.getObject().name());
     }
 
     @Bean(initMethod = "start")
@@ -86,7 +94,7 @@ class GatewayConfiguration {
                         retries.prefillAttempts(),
                         retries.decodeAttempts(),
                         retries.resumeWait()),
-                new GenerationMetrics(meters, model.name()));
+                new GenerationMetrics(meters));
     }
 
     @Bean

@@ -7,6 +7,7 @@ import io.millrace.engine.schedule.EngineLoop;
 import io.millrace.engine.schedule.EngineRole;
 import io.millrace.rpc.GrpcErrorInterceptor;
 import io.millrace.rpc.KvCacheClientSettings;
+import io.millrace.rpc.ModelNameTag;
 import io.millrace.rpc.generate.CacheChannel;
 import io.millrace.rpc.generate.EngineMeters;
 import io.millrace.rpc.generate.ServedInstance;
@@ -46,6 +47,11 @@ class PrefillConfiguration {
                 model.folder(),
                 EngineKeys.bind(environment),
                 (what, done, total) -> log.debug("packed {} ({} of {})", what, done, total));
+    }
+
+    @Bean
+    ModelNameTag modelNameTag(ModelSettings model) {
+        return new ModelNameTag(model::name);
     }
 
     @Bean

@@ -5,13 +5,13 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.millrace.engine.schedule.FinishInfo;
 import io.millrace.proto.v1.CachedTokens;
 import io.millrace.rpc.MetricNames;
-import io.millrace.rpc.generate.RequestTimers;
+import io.millrace.rpc.generate.PromptTimers;
 import java.util.Locale;
 
 /// What prefill counts: each request once, when it is answered.
 final class PrefillMeters {
     private final MeterRegistry meters;
-    private final RequestTimers timers;
+    private final PromptTimers timers;
     private final Counter promptTokens;
     private final Counter queriedTokens;
     private final Counter hitTokens;
@@ -21,7 +21,7 @@ final class PrefillMeters {
 
     PrefillMeters(MeterRegistry meters) {
         this.meters = meters;
-        this.timers = new RequestTimers(meters);
+        this.timers = new PromptTimers(meters);
         this.promptTokens = meters.counter(MetricNames.PROMPT_TOKENS);
         this.queriedTokens = meters.counter(MetricNames.PREFIX_CACHE_QUERIES);
         this.hitTokens = meters.counter(MetricNames.PREFIX_CACHE_HITS);

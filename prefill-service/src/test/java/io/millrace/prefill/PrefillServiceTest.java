@@ -266,7 +266,17 @@ class PrefillServiceTest {
                 .contains("vllm:prompt_tokens_total")
                 .contains("vllm:time_to_first_token_seconds_bucket")
                 .contains("vllm:kv_cache_usage_perc")
-                .contains("millrace_cached_prompt_tokens_total");
+                .contains("millrace_cached_prompt_tokens_total")
+                .doesNotContain("vllm:request_decode_time_seconds")
+                .doesNotContain("vllm:inter_token_latency_seconds")
+                .doesNotContain("vllm:e2e_request_latency_seconds");
+        allOfVllmNameTheModel(get("/actuator/prometheus"));
+    }
+
+    private static void allOfVllmNameTheModel(String metrics) {
+        assertThat(metrics.lines().filter(line -> line.startsWith("vllm:")))
+                .isNotEmpty()
+                .allMatch(line -> line.contains("model_name=\"millrace-mini\""));
     }
 
     @Test

@@ -12,10 +12,7 @@ import java.util.Arrays;
 /// What the gateway counts about generation, under vLLM's names. A request counts once for each of its
 /// choices.
 public final class GenerationMetrics {
-    private static final String MODEL_TAG = "model_name";
-
     private final MeterRegistry registry;
-    private final String model;
     private final Timer firstToken;
     private final Timer endToEnd;
     private final Counter promptTokens;
@@ -25,17 +22,16 @@ public final class GenerationMetrics {
     private final Counter prefillFallbacks;
     private final Counter decodeResumes;
 
-    public GenerationMetrics(MeterRegistry registry, String model) {
+    public GenerationMetrics(MeterRegistry registry) {
         this.registry = registry;
-        this.model = model;
         this.firstToken = timer(MetricNames.TIME_TO_FIRST_TOKEN, MetricBuckets.firstToken());
         this.endToEnd = timer(MetricNames.E2E_REQUEST_LATENCY, MetricBuckets.requestTime());
-        this.promptTokens = counter(MetricNames.PROMPT_TOKENS);
-        this.generationTokens = counter(MetricNames.GENERATION_TOKENS);
-        this.requestPromptTokens = registry.summary(MetricNames.REQUEST_PROMPT_TOKENS, MODEL_TAG, model);
-        this.requestGenerationTokens = registry.summary(MetricNames.REQUEST_GENERATION_TOKENS, MODEL_TAG, model);
-        this.prefillFallbacks = counter(MetricNames.GATEWAY_PREFILL_FALLBACKS);
-        this.decodeResumes = counter(MetricNames.GATEWAY_DECODE_RESUMES);
+        this.promptTokens = registry.counter(MetricNames.PROMPT_TOKENS);
+        this.generationTokens = registry.counter(MetricNames.GENERATION_TOKENS);
+        this.requestPromptTokens = registry.summary(MetricNames.REQUEST_PROMPT_TOKENS);
+        this.requestGenerationTokens = registry.summary(MetricNames.REQUEST_GENERATION_TOKENS);
+        this.prefillFallbacks = registry.counter(MetricNames.GATEWAY_PREFILL_FALLBACKS);
+        this.decodeResumes = registry.counter(MetricNames.GATEWAY_DECODE_RESUMES);
     }
 
     void firstToken(long nanos) {
@@ -44,7 +40,7 @@ public final class GenerationMetrics {
 
     /// A choice came to its end.
     void finished(ReplyEvent.Reason reason, int prompt, int generated, long nanos) {
-        registry.counter(MetricNames.REQUEST_SUCCESS, MODEL_TAG, model, "finished_reason", reason.wireName())
+        registry.counter(MetricNames.REQUEST_SUCCESS, "finished_reason", reason.wireName())
                 .increment();
         tokens(prompt, generated);
         endToEnd.record(Duration.ofNanos(nanos));
@@ -72,17 +68,10 @@ public final class GenerationMetrics {
         decodeResumes.increment();
     }
 
-    private Counter counter(String name) {
-        return registry.counter(name, MODEL_TAG, model);
-    }
-
     private Timer timer(String name, double[] seconds) {
         Duration[] bounds = Arrays.stream(seconds)
                 .mapToObj(bound -> Duration.ofNanos(Math.round(bound * 1e9)))
                 .toArray(Duration[]::new);
-        return Timer.builder(name)
-                .tag(MODEL_TAG, model)
-                .serviceLevelObjectives(bounds)
-                .register(registry);
+        return Timer.builder(name).serviceLevelObjectives(bounds).register(registry);
     }
 }

@@ -90,13 +90,17 @@ public final class Suite implements AutoCloseable {
 
     /// A metric of the gateway, summed over all its tags; 0 if there is none.
     public double metric(String name) {
-        URI page = URI.create("http://localhost:" + managementPort() + "/actuator/prometheus");
-        return send(HttpRequest.newBuilder(page).build())
-                .body()
+        return metrics()
                 .lines()
                 .filter(line -> line.startsWith(name))
                 .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
                 .sum();
+    }
+
+    /// The page of metrics.
+    public String metrics() {
+        URI page = URI.create("http://localhost:" + managementPort() + "/actuator/prometheus");
+        return send(HttpRequest.newBuilder(page).build()).body();
     }
 
     /// Forgets what the fakes saw and were told.

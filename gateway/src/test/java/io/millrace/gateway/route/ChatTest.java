@@ -329,5 +329,8 @@ class ChatTest {
 
         assertThat(suite.metric("vllm:time_to_first_token_seconds_count")).isEqualTo(before + 3);
         assertThat(suite.metric("vllm:request_success_total")).isEqualTo(successes + 3);
+        assertThat(suite.metrics().lines().filter(line -> line.startsWith("vllm:")))
+                .isNotEmpty()
+                .allMatch(line -> line.contains("model_name=\""));
     }
 }

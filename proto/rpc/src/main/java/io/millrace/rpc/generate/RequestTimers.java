@@ -9,11 +9,9 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 
-/// The times of requests, in vLLM's names and buckets.
+/// The times of requests that are decoded, in vLLM's names and buckets.
 public final class RequestTimers {
     private final Timer firstToken;
-    private final Timer queue;
-    private final Timer prefill;
     private final Timer decode;
     private final Timer perToken;
     private final Timer betweenTokens;
@@ -21,15 +19,13 @@ public final class RequestTimers {
 
     public RequestTimers(MeterRegistry meters) {
         this.firstToken = timer(MetricNames.TIME_TO_FIRST_TOKEN, MetricBuckets.firstToken(), meters);
-        this.queue = timer(MetricNames.REQUEST_QUEUE_TIME, MetricBuckets.requestTime(), meters);
-        this.prefill = timer(MetricNames.REQUEST_PREFILL_TIME, MetricBuckets.requestTime(), meters);
         this.decode = timer(MetricNames.REQUEST_DECODE_TIME, MetricBuckets.requestTime(), meters);
         this.perToken = timer(MetricNames.TIME_PER_OUTPUT_TOKEN, MetricBuckets.interToken(), meters);
         this.betweenTokens = timer(MetricNames.INTER_TOKEN_LATENCY, MetricBuckets.interToken(), meters);
         this.whole = timer(MetricNames.E2E_REQUEST_LATENCY, MetricBuckets.requestTime(), meters);
     }
 
-    private static Timer timer(String name, double[] seconds, MeterRegistry meters) {
+    static Timer timer(String name, double[] seconds, MeterRegistry meters) {
         Duration[] bounds = Arrays.stream(seconds)
                 .mapToObj(bound -> Duration.ofNanos(Math.round(bound * 1e9)))
                 .toArray(Duration[]::new);
@@ -44,12 +40,6 @@ public final class RequestTimers {
     /// From one chunk of a stream to the next.
     public void betweenTokens(long nanos) {
         betweenTokens.record(nanos, TimeUnit.NANOSECONDS);
-    }
-
-    /// A request computed its prompt here.
-    public void prefilled(FinishInfo info) {
-        queue.record(info.queueNanos(), TimeUnit.NANOSECONDS);
-        prefill.record(info.prefillNanos(), TimeUnit.NANOSECONDS);
     }
 
     /// A request was decoded here to its end.
