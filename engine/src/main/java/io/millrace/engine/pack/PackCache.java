@@ -153,7 +153,7 @@ public final class PackCache {
             if (made.isPresent()) {
                 return made.get();
             }
-            PackSweep.run(directory.path(), SUFFIX);
+            PackSweep.run(directory.path(), SUFFIX, file);
             pack(file, request, identity, source, progress);
         }
         return tryTake(file, request, identity)

@@ -4,6 +4,7 @@ import io.millrace.engine.file.RegularFile;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.concurrent.TimeUnit;
@@ -14,16 +15,21 @@ import org.slf4j.LoggerFactory;
 
 /// Lets one process at a time make a pack; others wait and then find it. Only time is at stake: every
 /// writer has a file of its own, so a lock whose file cannot be opened, that a file system does not offer,
-/// or that is not had in time, is done without.
+/// or that is not had in time, is done without. The file goes with the lock. Who waited for it then has the lock of a
+/// file that is gone, beside which somebody else may have another: both look for the pack first, which is there unless
+/// its writer failed.
 final class PackLock implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PackLock.class);
+    static final String SUFFIX = ".lock";
     private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long MAX_WAIT_NANOS = TimeUnit.HOURS.toNanos(6);
 
+    private final Path file;
     private final @Nullable FileChannel channel;
     private final boolean waited;
 
-    private PackLock(@Nullable FileChannel channel, boolean waited) {
+    private PackLock(Path file, @Nullable FileChannel channel, boolean waited) {
+        this.file = file;
         this.channel = channel;
         this.waited = waited;
     }
@@ -33,22 +39,26 @@ final class PackLock implements AutoCloseable {
     /// @throws IOException if the thread is interrupted
     @SuppressWarnings("resource") // the channel is closed by close()
     static PackLock acquire(Path pack) throws IOException {
-        Path file = pack.resolveSibling(pack.getFileName() + ".lock");
+        Path file = fileOf(pack);
         FileChannel channel;
         try {
             channel = RegularFile.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
         } catch (IOException e) {
             LOG.warn("{} cannot be opened, making the pack without a lock: {}", file, e.toString());
-            return new PackLock(null, false);
+            return new PackLock(file, null, false);
         }
         return hold(channel, pack);
+    }
+
+    private static Path fileOf(Path pack) {
+        return pack.resolveSibling(pack.getFileName() + SUFFIX);
     }
 
     /// Waits for a lock on an open file, which is closed with it.
     static PackLock hold(FileChannel channel, Path pack) throws IOException {
         boolean acquired = false;
         try {
-            PackLock lock = new PackLock(channel, await(channel, pack));
+            PackLock lock = new PackLock(fileOf(pack), channel, await(channel, pack));
             acquired = true;
             return lock;
         } finally {
@@ -98,8 +108,14 @@ final class PackLock implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        if (channel != null) {
-            channel.close();
+        if (channel == null) {
+            return;
         }
+        try {
+            Files.deleteIfExists(file);
+        } catch (IOException e) {
+            LOG.debug("{} stays: {}", file, e.toString());
+        }
+        channel.close();
     }
 }

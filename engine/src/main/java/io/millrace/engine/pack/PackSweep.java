@@ -4,6 +4,7 @@ import io.millrace.engine.file.RegularFile;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -12,8 +13,8 @@ import java.nio.file.StandardOpenOption;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/// Removes what is of no use from a folder of packs: files that killed writers left, and packs of model
-/// folders that are gone. What cannot be judged stays.
+/// Removes what is of no use from a folder of packs: files that killed writers left, their locks among them, and packs
+/// of model folders that are gone. What cannot be judged stays.
 final class PackSweep {
     /// Stands in a recorded path for bytes that had no meaning where it was recorded.
     private static final char UNREADABLE = '\uFFFD';
@@ -40,11 +41,14 @@ final class PackSweep {
     /// Removes both from a folder.
     ///
     /// @param suffix  of the names of packs
-    static void run(Path folder, String suffix) throws IOException {
+    /// @param own     the pack whose lock this process holds: to open and close the lock's file would give it up
+    static void run(Path folder, String suffix, Path own) throws IOException {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
             for (Path file : files) {
                 String name = String.valueOf(file.getFileName());
-                if (PackWriter.isForeignTemporary(name)) {
+                boolean isLock =
+                        name.endsWith(suffix + PackLock.SUFFIX) && !name.equals(own.getFileName() + PackLock.SUFFIX);
+                if (isLock || PackWriter.isForeignTemporary(name)) {
                     removeAbandoned(file);
                 } else if (name.endsWith(suffix)) {
                     removeOrphan(file);
@@ -60,7 +64,7 @@ final class PackSweep {
                 Files.delete(file);
                 LOG.info("removed {}, left by a start that was killed", file);
             }
-        } catch (IOException e) {
+        } catch (IOException | OverlappingFileLockException e) {
             LOG.debug("{} stays: {}", file, e.toString());
         }
     }

@@ -21,6 +21,16 @@ class PackLockTest {
     private Path folder = Path.of("");
 
     @Test
+    void itsFileGoesWithTheLock() throws IOException {
+        Path pack = folder.resolve("a.pack");
+        try (PackLock lock = PackLock.acquire(pack)) {
+            assertThat(folder.resolve("a.pack.lock")).exists();
+            assertThat(lock.waited()).isFalse();
+        }
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
     void aLockFileThatCannotBeOpenedIsDoneWithout() throws IOException {
         Files.createDirectory(folder.resolve("a.pack.lock"));
         assertNotHad();

@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.millrace.engine.file.NamedPipe;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -25,7 +28,7 @@ class PackSweepTest {
         Files.writeString(folder.resolve(".a.pack" + number + "5f0c.tmp"), "left");
         try (PackWriter writer = PackWriter.create(folder.resolve("a.pack"))) {
             assertThat(files()).hasSize(2);
-            PackSweep.run(folder, ".pack");
+            PackSweep.run(folder, ".pack", folder.resolve("own.pack"));
             assertThat(files()).singleElement().asString().contains(".a.pack" + number);
             Files.writeString(folder.resolve(".a.pack" + number + "5f0c.tmp"), "left");
             PackSweep.abandoned(folder.resolve("a.pack"));
@@ -36,11 +39,25 @@ class PackSweepTest {
     }
 
     @Test
+    void locksOfKilledProcessesAreRemovedAndHeldOnesStay() throws IOException {
+        Files.createFile(folder.resolve("left.pack.lock"));
+        Path held = Files.createFile(folder.resolve("held.pack.lock"));
+        try (PackLock own = PackLock.acquire(folder.resolve("own.pack"));
+                FileChannel other = FileChannel.open(held, StandardOpenOption.WRITE);
+                FileLock lock = other.lock()) {
+            PackSweep.run(folder, ".pack", folder.resolve("own.pack"));
+            assertThat(files()).containsExactlyInAnyOrder(held, folder.resolve("own.pack.lock"));
+            assertThat(own.waited()).isFalse();
+            assertThat(lock.isValid()).isTrue();
+        }
+    }
+
+    @Test
     void packsWhoseModelIsGoneAreRemoved() throws IOException {
         Path gone = SamplePack.write(
                 folder.resolve("gone.pack"), folder.resolve("no-model").toString());
         Path kept = SamplePack.write(folder.resolve("kept.pack"), folder.toString());
-        PackSweep.run(folder, ".pack");
+        PackSweep.run(folder, ".pack", folder.resolve("own.pack"));
         assertThat(gone).doesNotExist();
         assertThat(kept).exists();
     }
@@ -52,7 +69,7 @@ class PackSweepTest {
         Path unreadable = SamplePack.write(folder.resolve("b.pack"), "/no-model\uFFFD");
         Path gone = SamplePack.write(
                 folder.resolve("z.pack"), folder.resolve("no-model").toString());
-        PackSweep.run(folder, ".pack");
+        PackSweep.run(folder, ".pack", folder.resolve("own.pack"));
         assertThat(impossible).exists();
         assertThat(unreadable).exists();
         assertThat(gone).doesNotExist();
@@ -66,7 +83,7 @@ class PackSweepTest {
         NamedPipe.make(folder.resolve(".a.pack.1.5f0c.tmp"));
         Files.createSymbolicLink(folder.resolve("b.pack"), folder.resolve("a.pack"));
         Files.createDirectory(folder.resolve(".a.pack.2.5f0c.tmp"));
-        PackSweep.run(folder, ".pack");
+        PackSweep.run(folder, ".pack", folder.resolve("own.pack"));
         PackSweep.abandoned(folder.resolve("a.pack"));
         assertThat(files()).hasSize(4);
     }
