@@ -236,6 +236,16 @@ class MillraceCommandTest {
         }
     }
 
+    /// As in REST, so that a line for one is one for the other.
+    @Test
+    void tokenizesUnderTheNamesOfTheEndpointsToo() {
+        String lines = "{\"prompt\": \"<|user|>Hi\"}\n{\"tokens\": [4067, 2321]}\n{\"prompt\": \"a\", \"ids\": [1]}\n";
+        CommandRun outcome = CommandRun.of(lines, "tokenize", "--model", MINI.toString());
+        assertThat(outcome.answers().subList(0, 2))
+                .containsExactly("{\"tokens\":[4067,2321]}", "{\"prompt\":\"<|user|>Hi\"}");
+        assertThat(outcome.answers().get(2)).contains("ids: unknown field (expected: prompt alone)");
+    }
+
     @Test
     void tokenizesTextAndIds() {
         CommandRun outcome = CommandRun.of("""

@@ -19,6 +19,8 @@ import picocli.CommandLine.Option;
             "Reads JSON lines: {\"text\"} is answered with {\"ids\"}, {\"ids\"} with {\"text\"}, and a line of"
                     + " render ({\"messages\", ...}) with the {\"ids\"} of its prompt. What fails is answered"
                     + " with {\"error\"}.",
+            "The names of REST's /tokenize and /detokenize are taken, too: {\"prompt\"} is answered with"
+                    + " {\"tokens\"}, {\"tokens\"} with {\"prompt\"}.",
             "The folder needs no more than a tokenizer.json; only lines with messages need its chat template."
         },
         exitCodeList = {
@@ -60,18 +62,30 @@ public final class TokenizeCommand implements Callable<Integer> {
         if (fields.has("messages")) {
             answer.put("ids", tokenizer.encode(renderer().render(line)));
         } else if (fields.has("text")) {
-            String text = fields.takeText("text");
-            fields.expectNothingElse("text alone");
-            answer.put("ids", tokenizer.encode(callerText ? MarkedText.fromCaller(text) : MarkedText.trusted(text)));
+            answer.put("ids", encode(tokenizer, fields, "text"));
+        } else if (fields.has("prompt")) {
+            answer.put("tokens", encode(tokenizer, fields, "prompt"));
         } else if (fields.has("ids")) {
-            int[] ids = fields.takeIds("ids");
-            fields.expectNothingElse("ids alone");
-            checkKnown(tokenizer, ids);
-            answer.put("text", tokenizer.decode(ids, skipSpecial));
+            answer.put("text", decode(tokenizer, fields, "ids"));
+        } else if (fields.has("tokens")) {
+            answer.put("prompt", decode(tokenizer, fields, "tokens"));
         } else {
             throw Fields.invalid("text", "missing (expected: one of text, ids and messages)");
         }
         return answer;
+    }
+
+    private int[] encode(Tokenizer tokenizer, Fields fields, String name) {
+        String text = fields.takeText(name);
+        fields.expectNothingElse(name + " alone");
+        return tokenizer.encode(callerText ? MarkedText.fromCaller(text) : MarkedText.trusted(text));
+    }
+
+    private String decode(Tokenizer tokenizer, Fields fields, String name) {
+        int[] ids = fields.takeIds(name);
+        fields.expectNothingElse(name + " alone");
+        checkKnown(tokenizer, ids);
+        return tokenizer.decode(ids, skipSpecial);
     }
 
     /// A model may yield ids beyond the tokenizer's; typed by a person they are a mistake.
