@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import io.millrace.kernels.pool.KernelPool;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.Optional;
 
 /// What the machine can do at most with some threads and an instruction set, measured in C: the yardstick
@@ -14,6 +15,8 @@ import java.util.Optional;
 /// @param threads           threads that measured together
 /// @param readBytesPerSecond  reading of memory that no cache holds
 /// @param meanReadBytesPerSecond  the same on the average of all rounds: what memory gives for longer than a moment
+/// @param medianReadBytesPerSecond  the same in the median of these rounds: what memory gives while nobody takes
+///                                   processor or memory away
 /// @param int8OpsPerSecond    int8 products and additions into int32, from registers
 /// @param floatOpsPerSecond   float32 products and additions, from registers
 public record MachineLimits(
@@ -21,6 +24,7 @@ public record MachineLimits(
         int threads,
         double readBytesPerSecond,
         double meanReadBytesPerSecond,
+        double medianReadBytesPerSecond,
         double int8OpsPerSecond,
         double floatOpsPerSecond) {
     private static final long READ_BYTES = 1L << 30;
@@ -62,9 +66,10 @@ public record MachineLimits(
             Times reading = round.times("limit_read", READ_CHUNKS, READ_REPEATS);
             double read = READ_BYTES / reading.best();
             double meanRead = READ_BYTES / reading.mean();
+            double medianRead = READ_BYTES / reading.median();
             double int8 = round.opsPerSecond("limit_int8", threads);
             double floats = round.opsPerSecond("limit_float", threads);
-            return new MachineLimits(library.level(), threads, read, meanRead, int8, floats);
+            return new MachineLimits(library.level(), threads, read, meanRead, medianRead, int8, floats);
         }
     }
 
@@ -75,36 +80,42 @@ public record MachineLimits(
                 threads,
                 Math.max(readBytesPerSecond, other.readBytesPerSecond),
                 Math.max(meanReadBytesPerSecond, other.meanReadBytesPerSecond),
+                Math.max(medianReadBytesPerSecond, other.medianReadBytesPerSecond),
                 Math.max(int8OpsPerSecond, other.int8OpsPerSecond),
                 Math.max(floatOpsPerSecond, other.floatOpsPerSecond));
     }
 
-    /// The limits around something that ran between two measurements: the higher of each, and of the averages the
-    /// average.
+    /// The limits around something that ran between two measurements: the higher of each, and of averages and medians
+    /// the average.
     public MachineLimits around(MachineLimits other) {
-        double mean = 2 / (1 / meanReadBytesPerSecond + 1 / other.meanReadBytesPerSecond);
+        double mean = average(meanReadBytesPerSecond, other.meanReadBytesPerSecond);
+        double median = average(medianReadBytesPerSecond, other.medianReadBytesPerSecond);
         MachineLimits best = best(other);
         return new MachineLimits(
-                isa, threads, best.readBytesPerSecond, mean, best.int8OpsPerSecond, best.floatOpsPerSecond);
+                isa, threads, best.readBytesPerSecond, mean, median, best.int8OpsPerSecond, best.floatOpsPerSecond);
     }
 
-    private record Times(double best, double mean) {}
+    // Of two speeds over the same way.
+    private static double average(double one, double other) {
+        return 2 / (1 / one + 1 / other);
+    }
+
+    private record Times(double best, double mean, double median) {}
 
     private record Round(NativeLibrary library, KernelPool pool, MemorySegment call) {
         /// Times of all chunks, in seconds.
         Times times(String function, int chunks, int repeats) {
             MemorySegment code = library.function(function);
             long address = call.address();
-            long best = Long.MAX_VALUE;
-            long sum = 0;
+            long[] nanos = new long[repeats];
             for (int i = 0; i < repeats; i++) {
                 long started = System.nanoTime();
                 pool.run((chunk, worker) -> NativeLibrary.run(code, true, address, chunk, worker), chunks);
-                long nanos = System.nanoTime() - started;
-                best = Math.min(best, nanos);
-                sum += nanos;
+                nanos[i] = System.nanoTime() - started;
             }
-            return new Times(best / NANOS, sum / NANOS / repeats);
+            Arrays.sort(nanos);
+            double mean = Arrays.stream(nanos).average().orElseThrow();
+            return new Times(nanos[0] / NANOS, mean / NANOS, nanos[repeats / 2] / NANOS);
         }
 
         double opsPerSecond(String function, int threads) {

@@ -15,6 +15,7 @@ class MachineLimitsTest {
         assertThat(limits.isa()).isEqualTo(NativeKernels.levels().getLast());
         assertThat(limits.threads()).isEqualTo(1);
         assertThat(limits.readBytesPerSecond()).isBetween(1e8, 2e11);
+        assertThat(limits.medianReadBytesPerSecond()).isBetween(1e7, limits.readBytesPerSecond());
         assertThat(limits.meanReadBytesPerSecond()).isBetween(1e7, limits.readBytesPerSecond());
         assertThat(limits.floatOpsPerSecond()).isBetween(1e8, 1e12);
         assertThat(limits.int8OpsPerSecond()).isBetween(1e8, 1e13);
@@ -22,15 +23,15 @@ class MachineLimitsTest {
 
     @Test
     void theBetterOfTwoMeasurementsCounts() {
-        MachineLimits one = new MachineLimits(IsaLevel.AVX2, 2, 3, 2, 5, 6);
-        assertThat(one.best(new MachineLimits(IsaLevel.AVX2, 2, 4, 1, 4, 7)))
-                .isEqualTo(new MachineLimits(IsaLevel.AVX2, 2, 4, 2, 5, 7));
+        MachineLimits one = new MachineLimits(IsaLevel.AVX2, 2, 3, 2, 2, 5, 6);
+        assertThat(one.best(new MachineLimits(IsaLevel.AVX2, 2, 4, 1, 3, 4, 7)))
+                .isEqualTo(new MachineLimits(IsaLevel.AVX2, 2, 4, 2, 3, 5, 7));
     }
 
     @Test
     void aroundSomethingTheBetterCountsAndTheAverageOfAverages() {
-        MachineLimits before = new MachineLimits(IsaLevel.AVX2, 2, 3, 2, 5, 6);
-        assertThat(before.around(new MachineLimits(IsaLevel.AVX2, 2, 10, 6, 4, 7)))
-                .isEqualTo(new MachineLimits(IsaLevel.AVX2, 2, 10, 3, 5, 7));
+        MachineLimits before = new MachineLimits(IsaLevel.AVX2, 2, 3, 2, 2, 5, 6);
+        assertThat(before.around(new MachineLimits(IsaLevel.AVX2, 2, 10, 6, 2, 4, 7)))
+                .isEqualTo(new MachineLimits(IsaLevel.AVX2, 2, 10, 3, 2, 5, 7));
     }
 }

@@ -10,6 +10,7 @@ import java.util.Optional;
 final class BenchFigures {
     private static final double GIGA = 1e9;
     private static final double MEGA = 1e6;
+    private static final double MILLI = 1e3; // microseconds
     private static final int PERCENT = 100;
 
     private BenchFigures() {}
@@ -67,7 +68,18 @@ final class BenchFigures {
                 .map(given ->
                         text(", %.0f %% of the %.1f GB/s on the average then", PERCENT * reached / given, given / GIGA))
                 .orElse("");
-        return read + text(", at %.1f GB/s", reached / GIGA) + mean;
+        return read + text(", at %.1f GB/s", reached / GIGA) + mean + medianStep(row);
+    }
+
+    private static String medianStep(BenchRow row) {
+        if (row.machine().isEmpty() || row.medianStepBytesPerSecond().isEmpty()) {
+            return "";
+        }
+        double round = row.machine().get().medianReadBytesPerSecond();
+        double reached = row.medianStepBytesPerSecond().getAsDouble();
+        return text(
+                "; the median step took %.2f ms, at %.1f GB/s, %.0f %% of the %.1f GB/s of the median round",
+                row.medianStepMicros().orElseThrow() / MILLI, reached / GIGA, PERCENT * reached / round, round / GIGA);
     }
 
     /// How much longer dense attention takes than sparse, where both were measured.

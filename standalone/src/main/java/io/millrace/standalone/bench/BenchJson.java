@@ -61,6 +61,8 @@ final class BenchJson {
         put(object, "shareOfLimit", row.shareOfLimit());
         put(object, "bytesPerToken", row.bytesPerToken());
         put(object, "reachedBytesPerSecond", row.bytesPerSecond());
+        put(object, "medianStepMicros", row.medianStepMicros());
+        put(object, "medianStepBytesPerSecond", row.medianStepBytesPerSecond());
         put(object, "int8ShareInWeightOperators", row.int8Share());
         put(object, "attentionMicrosPerToken", row.attentionMicros());
         put(object, "attentionShareOfLimit", row.attentionShare());
@@ -73,6 +75,7 @@ final class BenchJson {
     private static void putLimits(ObjectNode object, MachineLimits machine) {
         object.put("readBytesPerSecond", machine.readBytesPerSecond())
                 .put("meanReadBytesPerSecond", machine.meanReadBytesPerSecond())
+                .put("medianReadBytesPerSecond", machine.medianReadBytesPerSecond())
                 .put("int8OpsPerSecond", machine.int8OpsPerSecond())
                 .put("floatOpsPerSecond", machine.floatOpsPerSecond());
     }

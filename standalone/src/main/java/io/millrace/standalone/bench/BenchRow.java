@@ -17,6 +17,7 @@ import java.util.OptionalDouble;
 /// @param provider        of the kernels, or the name of another program
 /// @param dsa             `auto` or `dense`
 /// @param speed           of the measurements
+/// @param medianStepSeconds  of all steps of all measurements; empty for other programs
 /// @param microsPerToken  time inside each operator, the median of the measurements; empty for other programs
 /// @param cost            of a token; empty for other programs
 /// @param machine         its limits right before and after, the better of both; empty where there is no C code
@@ -27,6 +28,7 @@ public record BenchRow(
         String provider,
         String dsa,
         Speed speed,
+        OptionalDouble medianStepSeconds,
         Map<String, Double> microsPerToken,
         Optional<RowCost> cost,
         Optional<MachineLimits> machine) {
@@ -103,6 +105,21 @@ public record BenchRow(
     public OptionalDouble bytesPerSecond() {
         OptionalDouble bytes = bytesPerToken();
         return bytes.isEmpty() ? bytes : OptionalDouble.of(bytes.getAsDouble() * speed.median());
+    }
+
+    /// Microseconds the median step takes; empty for other programs and for prefill, whose steps differ.
+    public OptionalDouble medianStepMicros() {
+        return medianStepSeconds.isEmpty() || work.phase() == BenchPhase.PREFILL
+                ? OptionalDouble.empty()
+                : OptionalDouble.of(MICRO * medianStepSeconds.getAsDouble());
+    }
+
+    /// The bytes of a step over the time of the median step: what it reads at while nobody takes the processor away.
+    public OptionalDouble medianStepBytesPerSecond() {
+        OptionalDouble bytes = bytesPerToken();
+        return bytes.isEmpty() || medianStepSeconds.isEmpty()
+                ? OptionalDouble.empty()
+                : OptionalDouble.of(bytes.getAsDouble() * work.rowsPerStep() / medianStepSeconds.getAsDouble());
     }
 
     /// Integer products with weights over the time inside the operators that are made of them, as a share of

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 
@@ -102,6 +103,7 @@ public final class BenchRun {
                 provider,
                 cost.dense() ? BenchRow.DENSE : BenchRow.AUTO,
                 BenchRow.Speed.of(work.tokens(), measured.seconds()),
+                OptionalDouble.of(measured.medianStepSeconds()),
                 measured.microsPerToken(),
                 Optional.of(cost.of(work, touched)),
                 before.flatMap(one -> after.map(one::around)));

@@ -11,11 +11,13 @@ import java.lang.foreign.MemorySegment;
 import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.DoubleStream;
 
 /// Runs steps of one sequence of random tokens and times them.
 final class ModelBench implements AutoCloseable {
@@ -72,10 +74,11 @@ final class ModelBench implements AutoCloseable {
 
     /// Speed and where the time went.
     ///
-    /// @param seconds         of each measurement
-    /// @param microsPerToken  inside each operator, the median of the measurements
+    /// @param seconds            of each measurement
+    /// @param medianStepSeconds  of all steps of all measurements
+    /// @param microsPerToken     inside each operator, the median of the measurements
     @SuppressWarnings("ArrayRecordComponent") // handed on once
-    record Measured(double[] seconds, Map<String, Double> microsPerToken) {}
+    record Measured(double[] seconds, double medianStepSeconds, Map<String, Double> microsPerToken) {}
 
     /// Does some work unmeasured, with other tokens, until everything it needs was touched and compiled, which
     /// stops whoever computes; or until the longest time of the settings is over.
@@ -86,7 +89,7 @@ final class ModelBench implements AutoCloseable {
         boolean quiet;
         do {
             long compiled = compiler.getTotalCompilationTime();
-            double seconds = once(work, warmUpTokens);
+            double seconds = sum(once(work, warmUpTokens));
             quiet = (compiler.getTotalCompilationTime() - compiled) / 1e3 < QUIET * seconds;
         } while (System.nanoTime() - started < (quiet ? least : most));
     }
@@ -94,10 +97,13 @@ final class ModelBench implements AutoCloseable {
     /// Measures some work as often as the settings say; all measurements start at the same depth.
     Measured measure(BenchWork work) {
         double[] seconds = new double[settings.repeats()];
+        DoubleStream.Builder steps = DoubleStream.builder();
         List<Map<String, Long>> nanos = new ArrayList<>();
         for (int i = 0; i < seconds.length; i++) {
             timed.reset();
-            seconds[i] = once(work, tokens(i));
+            double[] repeat = once(work, tokens(i));
+            seconds[i] = sum(repeat);
+            Arrays.stream(repeat).forEach(steps::add);
             nanos.add(timed.nanos());
         }
         Map<String, Double> micros = new LinkedHashMap<>();
@@ -107,7 +113,7 @@ final class ModelBench implements AutoCloseable {
                     .toArray();
             micros.put(operator, BenchRow.Speed.median(times));
         }
-        return new Measured(seconds, micros);
+        return new Measured(seconds, BenchRow.Speed.median(steps.build().toArray()), micros);
     }
 
     /// Does what [#measure] will measure, with the same tokens, and counts the bytes of routed experts and cached
@@ -129,22 +135,31 @@ final class ModelBench implements AutoCloseable {
         return new SplittableRandom(FIRST_SEED + repeat);
     }
 
-    private double once(BenchWork work, SplittableRandom tokens) {
+    private static double sum(double[] seconds) {
+        return Arrays.stream(seconds).sum();
+    }
+
+    // Seconds of each step.
+    private double[] once(BenchWork work, SplittableRandom tokens) {
         StepPriority priority = switch (work.phase()) {
             case PREFILL -> StepPriority.PREFILL;
             case DECODE, VERIFY -> StepPriority.DECODE;
         };
+        double[] seconds = new double[Math.ceilDiv(work.tokens(), work.rowsPerStep())];
         long started = System.nanoTime();
-        for (int done = 0; done < work.tokens(); done += work.rowsPerStep()) {
+        for (int i = 0, done = 0; i < seconds.length; i++, done += work.rowsPerStep()) {
             int rows = work.rows(done);
             input.clear();
             input.addSequence(pages, work.depth() + done, state);
-            for (int i = 0; i < rows; i++) {
+            for (int row = 0; row < rows; row++) {
                 input.addToken(tokens.nextInt(model.config().vocabSize()));
             }
             step(rows, work.logitRows(done), priority);
+            long ended = System.nanoTime();
+            seconds[i] = (ended - started) / 1e9;
+            started = ended;
         }
-        return (System.nanoTime() - started) / 1e9;
+        return seconds;
     }
 
     private void step(int rows, int logitCount, StepPriority priority) {

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.stream.Collectors;
 import tools.jackson.core.JacksonException;
@@ -122,6 +123,7 @@ record PeerFigures(List<BenchRow> rows, Optional<String> fault) {
                 provider,
                 BenchRow.AUTO,
                 BenchRow.Speed.of(work.tokens(), seconds),
+                OptionalDouble.empty(),
                 Map.of(),
                 Optional.empty(),
                 Optional.empty()));

@@ -17,16 +17,17 @@ import tools.jackson.databind.json.JsonMapper;
 
 /// The forms of a report.
 class BenchReportTest {
-    private static final MachineLimits LIMITS = new MachineLimits(IsaLevel.AVX512, 2, 27e9, 25e9, 1480e9, 348e9);
+    private static final MachineLimits LIMITS = new MachineLimits(IsaLevel.AVX512, 2, 27e9, 25e9, 26e9, 1480e9, 348e9);
     private static final BenchRow ROW = new BenchRow(
             BenchWork.decode(4096, 64),
             "w8a8",
             "native",
             "auto",
             BenchRow.Speed.of(64, new double[] {4, 1, 2}),
+            OptionalDouble.of(0.0285),
             Map.of("linear", 12.5),
             Optional.of(new RowCost(new RowCost.Reads(500e6), Optional.empty())),
-            Optional.of(new MachineLimits(IsaLevel.AVX512, 2, 20e9, 18e9, 1400e9, 300e9)));
+            Optional.of(new MachineLimits(IsaLevel.AVX512, 2, 20e9, 18e9, 19e9, 1400e9, 300e9)));
 
     private static final BenchSetup SETUP = new BenchSetup(
             "mid",
@@ -51,10 +52,17 @@ class BenchReportTest {
                 "native",
                 "auto",
                 BenchRow.Speed.of(64, new double[] {1}),
+                OptionalDouble.empty(),
                 Map.of(),
                 Optional.of(new RowCost(new RowCost.Reads(bytes), Optional.empty())),
                 Optional.of(new MachineLimits(
-                        IsaLevel.AVX512, 2, readBytesPerSecond, readBytesPerSecond, int8OpsPerSecond, 300e9)));
+                        IsaLevel.AVX512,
+                        2,
+                        readBytesPerSecond,
+                        readBytesPerSecond,
+                        readBytesPerSecond,
+                        int8OpsPerSecond,
+                        300e9)));
     }
 
     // 1000 us a token, of these 400 inside products with weights and 500 in attention; 280 M and 84 M products.
@@ -74,6 +82,7 @@ class BenchReportTest {
                 "native",
                 dsa,
                 BenchRow.Speed.of(512, new double[] {seconds}),
+                OptionalDouble.of(seconds / 4),
                 micros,
                 Optional.of(new RowCost(
                         new RowCost.Computes(new RowCost.Products(350e6, 75e6), 140e6),
@@ -88,6 +97,7 @@ class BenchReportTest {
                 "native",
                 "auto",
                 BenchRow.Speed.of(128, new double[] {2}),
+                OptionalDouble.of(0.0575),
                 Map.of(),
                 Optional.of(new RowCost(new RowCost.Reads(250e6), Optional.empty())),
                 ROW.machine());
@@ -123,11 +133,14 @@ class BenchReportTest {
                         "rowsPerStep",
                         "readBytesPerSecond",
                         "meanReadBytesPerSecond",
+                        "medianReadBytesPerSecond",
                         "int8OpsPerSecond",
                         "floatOpsPerSecond",
                         "shareOfLimit",
                         "bytesPerToken",
                         "reachedBytesPerSecond",
+                        "medianStepMicros",
+                        "medianStepBytesPerSecond",
                         "attentionMicrosPerToken",
                         "microsPerToken");
         assertThat(json.get(1).path("tokensPerSecond").asDouble()).isEqualTo(32);
@@ -224,6 +237,8 @@ class BenchReportTest {
         assertThat(json.get(2).path("phase").asString()).isEqualTo("verify");
         assertThat(json.get(2).path("tokens").asInt()).isEqualTo(128);
         assertThat(json.get(2).path("rowsPerStep").asInt()).isEqualTo(4);
+        assertThat(json.get(2).path("medianStepMicros").asDouble()).isCloseTo(57_500, within(1e-6));
+        assertThat(json.get(1).has("medianStepMicros")).isFalse(); // steps of a prompt differ
         assertThat(json.get(2).has("int8ShareInWeightOperators")).isFalse();
         assertThat(json.get(2).has("attentionShareOfLimit")).isFalse();
     }
@@ -238,13 +253,15 @@ class BenchReportTest {
     void figuresBelowTheTableTellWhatRowsReach() {
         List<BenchRow> rows = List.of(ROW, verify(), prefill("auto", 100, 25, 0.256), prefill("dense", 500, 0, 0.512));
         String limits = "limits 20.0 GB/s, int8 1400 GOPS, float32 300 GFLOPS; ";
-        String mean = ", 89 % of the 18.0 GB/s on the average then";
+        String mean = ", 89 % of the 18.0 GB/s on the average then; the median step took ";
+        String round = " of the 19.0 GB/s of the median round";
         assertThat(report(Optional.empty(), rows).lines())
                 .contains(
                         "  decode 64 at 4096, w8a8, auto: " + limits + "reads 500.0 MB a token, at 16.0 GB/s" + mean
-                                + "; attention part 0 us",
+                                + "28.50 ms, at 17.5 GB/s, 92 %" + round + "; attention part 0 us",
                         "  verify 128 by 4 at 0, w8a8, auto: " + limits
-                                + "reads 1000.0 MB a step, 250.0 a token, at 16.0 GB/s" + mean,
+                                + "reads 1000.0 MB a step, 250.0 a token, at 16.0 GB/s" + mean
+                                + "57.50 ms, at 17.4 GB/s, 92 %" + round,
                         "  prefill 512 at 0, w8a8, dense: " + limits
                                 + "int8 products at least 50 % of the peak; attention part 500 us;"
                                 + " attention 80 % of its own limit",

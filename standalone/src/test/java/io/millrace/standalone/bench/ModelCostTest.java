@@ -62,7 +62,7 @@ class ModelCostTest {
 
     @Test
     void limitsAreBytesOverBandwidthAndProductsOverPeaks() {
-        MachineLimits machine = new MachineLimits(IsaLevel.AVX2, 1, 1_000_000, 900_000, 8_461_056, 74_240);
+        MachineLimits machine = new MachineLimits(IsaLevel.AVX2, 1, 1_000_000, 900_000, 950_000, 8_461_056, 74_240);
         ModelCost cost = cost(WeightProfile.W8A8, KvFormat.INT8, false);
         assertThat(cost.of(BenchWork.decode(199, 1), 0).limitTokensPerSecond(machine))
                 .isCloseTo(1_000_000 / (453 + 161_472.0), within(1e-9));
