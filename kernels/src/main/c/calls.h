@@ -33,9 +33,10 @@ typedef struct {
     int64_t rows;
     float *y;
     int64_t y_step;        // floats from row to row
-    int64_t first_chunk;   // these three are set by linear_chunks
+    int64_t first_chunk;   // these four are set by linear_chunks
     int64_t chunk_panels;
     int64_t run;           // few rows: panels of a stream
+    int64_t streams;       // few rows: streams of a band
 } linear_part;
 
 typedef struct {

@@ -184,26 +184,33 @@ INLINE int64_t bytes_of(const linear_call *call) {
     return bytes;
 }
 
+#define SMALL_PIECE (32 << 10)
+
 // Bytes of a chunk with few rows: every claim of chunks waits for reads before it, but there should be enough of them for
 // all threads to end together.
 INLINE int64_t piece_bytes(int64_t total, int64_t threads) {
-    return min64(256 << 10, total / (8 * threads) + (32 << 10));
+    return min64(256 << 10, total / (8 * threads) + SMALL_PIECE);
 }
 
 // Few rows: nothing but memory to wait for. Weights are read in as many streams as a tile has panels, side by side: memory
 // gives more to several streams than to one. A band is what one thread is likely to read so, all of a small part or its
 // share of a large one; each stream is a run of neighbouring panels. A chunk is a piece of every stream, so that the next
-// one goes on where this one ends: streams that start anew wait for memory. Returns the number of chunks.
+// one goes on where this one ends: streams that start anew wait for memory. A part of so few panels that some threads
+// would have none is read in fewer streams. Returns the number of chunks.
 INLINE int64_t cut_streams(linear_part *part, int64_t total, int64_t threads) {
     int64_t panels = panels_of(part), bytes = panels * part->panel_bytes;
-    int64_t bands = max64(1, (bytes * threads + total / 2) / max64(1, total));
-    part->run = (panels + bands * TILE_PANELS - 1) / (bands * TILE_PANELS);
+    int64_t bands = max64(1, (bytes * threads + total / 2) / max64(1, total)), streams = TILE_PANELS;
+    if (panels < bands * streams && bytes >= 2 * SMALL_PIECE) {
+        streams = max64(1, panels / bands);
+    }
+    part->streams = streams;
+    part->run = (panels + bands * streams - 1) / (bands * streams);
     int64_t piece = piece_bytes(total, threads);
-    int64_t pieces = max64(1, (part->run * TILE_PANELS * part->panel_bytes + piece / 2) / piece);
+    int64_t pieces = max64(1, (part->run * streams * part->panel_bytes + piece / 2) / piece);
     int64_t step = max64(1, (part->run + pieces - 1) / pieces);
-    part->chunk_panels = step * TILE_PANELS;
-    int64_t full = panels / (part->run * TILE_PANELS), rest = panels - full * part->run * TILE_PANELS;
-    int64_t rest_run = (rest + TILE_PANELS - 1) / TILE_PANELS;
+    part->chunk_panels = step * streams;
+    int64_t full = panels / (part->run * streams), rest = panels - full * part->run * streams;
+    int64_t rest_run = (rest + streams - 1) / streams;
     return full * ((part->run + step - 1) / step) + (rest_run + step - 1) / step;
 }
 
@@ -264,19 +271,19 @@ INLINE lines_ahead chunk_ahead(const linear_call *call, int64_t number, int64_t 
 
 // A chunk of few rows: a piece of each stream of a band.
 static void stream(const linear_part *part, int64_t chunk) {
-    int64_t step = part->chunk_panels / TILE_PANELS, pieces = (part->run + step - 1) / step;
-    int64_t band = chunk / pieces, first = band * part->run * TILE_PANELS;
-    int64_t end = min64(first + part->run * TILE_PANELS, panels_of(part));
-    int64_t run = (end - first + TILE_PANELS - 1) / TILE_PANELS;
+    int64_t streams = part->streams, step = part->chunk_panels / streams, pieces = (part->run + step - 1) / step;
+    int64_t band = chunk / pieces, first = band * part->run * streams;
+    int64_t end = min64(first + part->run * streams, panels_of(part));
+    int64_t run = (end - first + streams - 1) / streams;
     int64_t from = first + (chunk - band * pieces) * step, to = min64(from + step, first + run);
     int64_t distance = part->format == FORMAT_W4A8 ? W4_STREAM_AHEAD : STREAM_AHEAD;
     // A tile ends with its scales, which lie far from its codes: it would wait for them.
-    for (int64_t i = 0; part->scales && i < (to - from) * TILE_PANELS; i++) {
-        FETCH_TO_KEEP(part->scales + (from + i / TILE_PANELS + i % TILE_PANELS * run) * LANES);
+    for (int64_t i = 0; part->scales && i < (to - from) * streams; i++) {
+        FETCH_TO_KEEP(part->scales + (from + i / streams + i % streams * run) * LANES);
     }
     for (int64_t panel = from; panel < to; panel++) {
         const uint8_t *w = part->w + panel * part->panel_bytes;
-        lines_ahead ahead = {w + distance, run * part->panel_bytes, TILE_PANELS};
+        lines_ahead ahead = {w + distance, run * part->panel_bytes, streams};
         const tile_place t = {part, 0, w, panel * LANES, run, ahead};
         tile(&t, part->rows, (end - panel + run - 1) / run);
     }

@@ -24,6 +24,7 @@ final class ExpertPhases {
     private final Phase combine;
     private final CallBlock call;
     private final ExpertRouting routing = new ExpertRouting();
+    private final ChosenExperts chosen = new ChosenExperts();
     private final RoundedRows roundedInput;
     private final RoundedRows roundedInner;
     private final Buffer scores;
@@ -132,6 +133,7 @@ final class ExpertPhases {
 
     private void raise(MoeWeights w, LinearPhase.Rows in, Inner i) {
         List<GatedMlpWeights> experts = w.experts();
+        chosen.collect(experts, routing);
         linear.begin(2 * experts.size() + 2);
         for (int e = 0; e < experts.size(); e++) {
             int start = routing.start(e);

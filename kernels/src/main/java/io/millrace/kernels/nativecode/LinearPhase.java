@@ -14,7 +14,7 @@ final class LinearPhase {
     /// Float layout of this provider.
     static final FloatPanels FLOATS = new FloatPanels(16);
 
-    private static final int PART_FIELDS = 22;
+    private static final int PART_FIELDS = 23;
     private static final int CALL_FIELDS = 3;
 
     private final Phase phase;
@@ -79,7 +79,8 @@ final class LinearPhase {
         } else {
             rounded.put(parts, in.first, in.step);
         }
-        parts.put(in.gather).put(in.rows).put(y).put(yStep).put(0).put(0).put(0);
+        parts.put(in.gather).put(in.rows).put(y).put(yStep);
+        parts.put(0).put(0).put(0).put(0); // linear_chunks fills them in
         count++;
         return this;
     }

@@ -23,7 +23,10 @@ import org.jspecify.annotations.Nullable;
 /// The state of a share is one word, `run number | end | next chunk`: claiming chunks is one compare-and-set that
 /// fails if the run has changed, so a worker that wakes late can neither take a chunk twice nor mix up two runs.
 public final class KernelPool implements AutoCloseable {
-    private static final int SPINS = 2000;
+    // Shorter than waking a thread takes, and longer than what the caller does alone between two runs of a step.
+    private static final long IDLE_NANOS = 100_000;
+    private static final long WAIT_NANOS = 30_000;
+    private static final int SPINS_PER_LOOK = 32; // at the clock
     private static final int YIELDS = 50;
     private static final long PARK_NANOS = 100_000;
     private static final int MAX_CHUNKS = 0xffff;
@@ -136,12 +139,15 @@ public final class KernelPool implements AutoCloseable {
     // Yielding is a hint that makes a busy machine smoother; parking below is what guarantees progress.
     @SuppressWarnings("ThreadPriorityCheck")
     private void await() {
-        for (int i = 0; i < SPINS; i++) {
-            if (missing.get() == 0) {
-                return;
+        long started = System.nanoTime();
+        do {
+            for (int i = 0; i < SPINS_PER_LOOK; i++) {
+                if (missing.get() == 0) {
+                    return;
+                }
+                Thread.onSpinWait();
             }
-            Thread.onSpinWait();
-        }
+        } while (System.nanoTime() - started < WAIT_NANOS);
         for (int i = 0; i < YIELDS && missing.get() != 0; i++) {
             Thread.yield();
         }
@@ -153,25 +159,35 @@ public final class KernelPool implements AutoCloseable {
     }
 
     private void serve(int worker) {
-        int spins = 0;
         int seen = runs.get() - 1;
         while (!closed) {
-            int run = runs.get();
-            if (run != seen) {
-                seen = run;
-                drain(worker);
-                spins = 0;
-            } else if (++spins < SPINS) {
-                Thread.onSpinWait();
-            } else {
+            if (!begins(seen)) {
                 parked.set(worker, 1);
                 if (runs.get() == seen && !closed) {
                     LockSupport.park(this);
                 }
                 parked.set(worker, 0);
-                spins = 0;
+            }
+            int run = runs.get();
+            if (run != seen) {
+                seen = run;
+                drain(worker);
             }
         }
+    }
+
+    // Spins until another run than the one seen begins; false if none does for so long that parking is better.
+    private boolean begins(int seen) {
+        long started = System.nanoTime();
+        do {
+            for (int i = 0; i < SPINS_PER_LOOK; i++) {
+                if (runs.get() != seen || closed) {
+                    return true;
+                }
+                Thread.onSpinWait();
+            }
+        } while (System.nanoTime() - started < IDLE_NANOS);
+        return false;
     }
 
     /// Takes chunks until none is left: of its own share from the front, then the last of others'.
