@@ -37,6 +37,8 @@ public record ErrorAnswer(
         return switch (status) {
             case 401 -> "authentication_error";
             case 403 -> "permission_error";
+            // What the client asks for is served by no release of this server.
+            case 501, 505 -> "invalid_request_error";
             case 429 -> "rate_limit_error";
             case 503 -> "overloaded_error";
             default -> status < 500 ? "invalid_request_error" : "server_error";

@@ -4,6 +4,7 @@ import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Collections;
 import java.util.Objects;
 import org.apache.catalina.connector.Request;
 import org.apache.catalina.connector.Response;
@@ -21,9 +22,12 @@ public final class JsonErrorReportValve extends ErrorReportValve {
     /// Attribute of a request: the [ErrorAnswer] that it gets instead of one told from the status.
     public static final String ANSWER = JsonErrorReportValve.class.getName() + ".ANSWER";
 
+    /// Methods that some route has.
+    private static final String SERVED = "GET, HEAD, OPTIONS, POST";
+
     @Override
     protected void report(Request request, Response response, @Nullable Throwable throwable) {
-        int status = isHeadTooLarge(request, throwable) ? 431 : response.getStatus();
+        int status = status(request, response, throwable);
         if (status < 400 || response.getContentWritten() > 0 || !response.setErrorReported()) {
             return;
         }
@@ -35,6 +39,9 @@ public final class JsonErrorReportValve extends ErrorReportValve {
         byte[] body = answer(status, request, response).json().getBytes(StandardCharsets.UTF_8);
         try {
             response.setStatus(status);
+            if (status == 405 && isServedNowhere(request)) {
+                response.setHeader("Allow", SERVED);
+            }
             response.setHeader("Connection", "close");
             response.setContentType("application/json");
             response.setContentLength(body.length);
@@ -47,6 +54,14 @@ public final class JsonErrorReportValve extends ErrorReportValve {
         } catch (IOException e) {
             request.setAttribute("io.millrace.gateway.unwritten-error", e);
         }
+    }
+
+    private static int status(Request request, Response response, @Nullable Throwable cause) {
+        if (isHeadTooLarge(request, cause)) {
+            return 431;
+        }
+        // Tomcat does not know CONNECT; it is known, and served nowhere.
+        return response.getStatus() == 501 && "CONNECT".equals(request.getMethod()) ? 405 : response.getStatus();
     }
 
     /// Tomcat tells this by a 400 whose cause has no type of its own, only its text.
@@ -96,15 +111,29 @@ public final class JsonErrorReportValve extends ErrorReportValve {
             case 404 -> asked(request, " ") + ": no such route on this port";
             case 405 ->
                 "HTTP method: " + asked(request, " on ") + " (expected: "
-                        + Objects.requireNonNullElse(response.getHeader("Allow"), "another") + ")";
+                        + (isServedNowhere(request)
+                                ? SERVED
+                                : Objects.requireNonNullElse(response.getHeader("Allow"), "another"))
+                        + ")";
             case 431 ->
                 "request line and headers: too large (expected: at most "
                         + protocol(request).getMaxHttpRequestHeaderSize() + " bytes and "
                         + protocol(request).getMaxHeaderCount() + " headers)";
-            case 501 -> "request method or Transfer-Encoding: unknown (expected: chunked or none)";
-            case 505 -> "HTTP version: unknown (expected: HTTP/1.1)";
+            case 417 -> header(request, "Expect") + " (expected: 100-continue or none)";
+            case 501 -> header(request, "Transfer-Encoding") + " (expected: chunked or none)";
+            case 505 -> "HTTP version: " + ErrorAnswer.shown(request.getProtocol()) + " (expected: HTTP/1.1)";
             default -> "The server refused the request with HTTP status " + status + ".";
         };
+    }
+
+    /// Methods that no route has; Tomcat answers them itself.
+    private static boolean isServedNowhere(Request request) {
+        return "CONNECT".equals(request.getMethod()) || "TRACE".equals(request.getMethod());
+    }
+
+    /// A header, whose lines count as one.
+    private static String header(Request request, String name) {
+        return name + ": " + ErrorAnswer.shown(String.join(", ", Collections.list(request.getHeaders(name))));
     }
 
     private static String asked(Request request, String between) {

@@ -7,6 +7,7 @@ import io.millrace.gateway.fake.SuiteExtension;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -72,6 +73,36 @@ class BrokenHeadTest {
             })
     void answersABrokenHeadInTheErrorShape(String request, int status) throws IOException {
         refused(send(request.replace("\\r\\n", "\r\n")), status, "invalid_request");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            CONNECT /health HTTP/1.1 |                         | 405 | HTTP method: CONNECT on /health \
+            (expected: GET, HEAD, OPTIONS, POST)
+            TRACE /health HTTP/1.1   |                         | 405 | HTTP method: TRACE on /health \
+            (expected: GET, HEAD, OPTIONS, POST)
+            TRACE /v1/none HTTP/1.1  |                         | 405 | HTTP method: TRACE on /v1/none \
+            (expected: GET, HEAD, OPTIONS, POST)
+            CONNECT a:443 HTTP/1.1   |                         | 405 | HTTP method: CONNECT on a:443 \
+            (expected: GET, HEAD, OPTIONS, POST)
+            POST /tokenize HTTP/1.1  | Transfer-Encoding: x    | 501 | Transfer-Encoding: x (expected: chunked or none)
+            POST /tokenize HTTP/1.1  | Transfer-Encoding: gzip, chunked | 501 | Transfer-Encoding: gzip, chunked \
+            (expected: chunked or none)
+            GET /health HTTP/1.1     | Expect: foo             | 417 | Expect: foo (expected: 100-continue or none)
+            GET /health HTTP/2.0     |                         | 505 | HTTP version: HTTP/2.0 (expected: HTTP/1.1)
+            GET /health HTTP/3       |                         | 505 | HTTP version: HTTP/3 (expected: HTTP/1.1)
+            """)
+    void namesWhatWasFoundAndWhatIsExpected(String line, @Nullable String header, int status, String message)
+            throws IOException {
+        Answer answer = send(line + "\r\nHost: a\r\n" + (header == null ? "" : header + "\r\n") + "\r\n");
+
+        refused(answer, status, status == 405 ? "method_not_allowed" : "invalid_request");
+        JsonNode error = Suite.JSON.readTree(answer.body()).get("error");
+        assertThat(error.get("message").asString()).isEqualTo(message);
+        assertThat(error.get("type").asString()).isEqualTo("invalid_request_error");
+        if (status == 405) {
+            assertThat(answer.head()).contains("Allow: GET, HEAD, OPTIONS, POST");
+        }
     }
 
     @Test
