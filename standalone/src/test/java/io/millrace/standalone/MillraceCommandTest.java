@@ -331,7 +331,7 @@ class MillraceCommandTest {
                             "{\"error\":\"line 5: not JSON: a key appears twice in one object at column 21\"}",
                             "{\"error\":\"line 6: not JSON: something follows the object at column 15\"}",
                             "{\"error\":\"line 7: not a JSON object\"}",
-                            "{\"error\":\"line 8: nested too deeply, or a number or key is too long\"}");
+                            "{\"error\":\"line 8: a number longer than 1000 characters at column 2011\"}");
         }
     }
 

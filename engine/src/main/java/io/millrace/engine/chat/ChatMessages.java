@@ -2,9 +2,11 @@ package io.millrace.engine.chat;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.tokenizer.Tokenizer;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -225,9 +227,30 @@ public final class ChatMessages {
             return Map.of();
         }
         if (Json.read(text) instanceof Json.Parsed.Value(Map<?, ?> map)) {
+            requireWhole(map, param);
             return map;
         }
         throw invalid(param, "text that is no JSON object", "an object, or an object as JSON text");
+    }
+
+    /// An escape within the text can stand for half a character, of which the text itself shows nothing.
+    private static void requireWhole(@Nullable Object value, String param) {
+        switch (value) {
+            case String text ->
+                Tokenizer.halfCharacter(text).ifPresent(index -> {
+                    String half = String.format(Locale.ROOT, "U+%04X", (int) text.charAt(index));
+                    throw invalid(param, "half a surrogate pair, " + half, "whole characters");
+                });
+            case List<?> list -> list.forEach(item -> requireWhole(item, param));
+            case Map<?, ?> map ->
+                map.forEach((key, item) -> {
+                    requireWhole(key, param);
+                    requireWhole(item, param);
+                });
+            case null, default -> {
+                // Numbers and words hold no characters.
+            }
+        }
     }
 
     private static Map<String, @Nullable Object> object(@Nullable Object value, String param) {

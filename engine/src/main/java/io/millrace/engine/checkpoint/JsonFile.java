@@ -51,7 +51,7 @@ final class JsonFile {
         try {
             root = MAPPER.readTree(bytes);
         } catch (JacksonException e) {
-            throw InvalidCheckpoint.of(file, "invalid JSON: " + fault(e), "one JSON object", e);
+            throw InvalidCheckpoint.of(file, "invalid JSON: " + fault(e, bytes), "one JSON object", e);
         }
         if (root == null || !root.isObject()) {
             throw InvalidCheckpoint.of(file, "not a JSON object", "one JSON object");
@@ -75,22 +75,9 @@ final class JsonFile {
     }
 
     /// What is wrong, and where.
-    private static String fault(JacksonException e) {
-        TokenStreamLocation place = e.getLocation();
+    private static String fault(JacksonException e, byte[] bytes) {
+        TokenStreamLocation place = JsonFault.place(e, MAPPER.createParser(bytes));
         return JsonFault.found(e)
-                + (place == null ? "" : " at line " + place.getLineNr() + ", column " + place.getColumnNr());
-    }
-
-    /// What Jackson says, without the excerpt of the source.
-    static String firstLine(JacksonException e) {
-        String message = e.getOriginalMessage();
-        if (message == null) {
-            return "unreadable";
-        }
-        int end = message.indexOf('\n');
-        String line = InvalidCheckpoint.quote(end < 0 ? message : message.substring(0, end));
-        return e.getLocation() == null
-                ? line
-                : line + " at byte " + e.getLocation().getByteOffset();
+                + (place.getLineNr() < 1 ? "" : " at line " + place.getLineNr() + ", column " + place.getColumnNr());
     }
 }

@@ -1,6 +1,7 @@
 package io.millrace.engine.checkpoint;
 
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.JsonFault;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -74,14 +75,20 @@ final class SafetensorsHeader {
         try (JsonParser parser = JSON.createParser(ObjectReadContext.empty(), json)) {
             return new SafetensorsHeader(path, PREFIX + length, size - PREFIX - length, parser).tensors();
         } catch (JacksonException e) {
+            long place = JsonFault.place(e, JSON.createParser(ObjectReadContext.empty(), json))
+                    .getByteOffset();
             throw InvalidCheckpoint.of(
-                    path, "invalid JSON in the header: " + JsonFile.firstLine(e), "one JSON object", e);
+                    path,
+                    "invalid JSON in the header: " + JsonFault.found(e)
+                            + (place < 0 ? "" : " at byte " + (PREFIX + place)),
+                    "one JSON object",
+                    e);
         }
     }
 
     private Map<String, TensorInfo> tensors() {
         List<TensorInfo> found = new ArrayList<>();
-        expect(parser.nextToken(), JsonToken.START_OBJECT, "header");
+        expect(parser.nextToken(), JsonToken.START_OBJECT, "the header");
         while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
             String name = parser.currentName();
             if (name.equals("__metadata__")) {
@@ -113,7 +120,7 @@ final class SafetensorsHeader {
         TensorType type = null;
         List<Long> shape = null;
         List<Long> range = null;
-        expect(parser.nextToken(), JsonToken.START_OBJECT, name);
+        expect(parser.nextToken(), JsonToken.START_OBJECT, named(name) + "its entry");
         while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
             String key = parser.currentName();
             switch (key) {
@@ -138,7 +145,7 @@ final class SafetensorsHeader {
     }
 
     private TensorType type(String name) {
-        expect(parser.nextToken(), JsonToken.VALUE_STRING, name);
+        expect(parser.nextToken(), JsonToken.VALUE_STRING, named(name) + "dtype");
         String text = parser.getString();
         TensorType type = TensorType.named(text);
         if (type == null) {
@@ -149,15 +156,12 @@ final class SafetensorsHeader {
 
     private List<Long> integers(String name, String key) {
         List<Long> result = new ArrayList<>(4);
-        expect(parser.nextToken(), JsonToken.START_ARRAY, name);
+        expect(parser.nextToken(), JsonToken.START_ARRAY, named(name) + key);
         for (JsonToken token = parser.nextToken(); token != JsonToken.END_ARRAY; token = parser.nextToken()) {
-            expect(token, JsonToken.VALUE_NUMBER_INT, name);
-            JsonParser.NumberType kind = parser.getNumberType();
-            if (kind == JsonParser.NumberType.BIG_INTEGER || parser.getLongValue() < 0) {
-                throw bad(
-                        name,
-                        key + " holds " + InvalidCheckpoint.quote(parser.getString()),
-                        "numbers from 0 to 2^63-1");
+            if (token != JsonToken.VALUE_NUMBER_INT
+                    || parser.getNumberType() == JsonParser.NumberType.BIG_INTEGER
+                    || parser.getLongValue() < 0) {
+                throw bad(name, key + " holds " + shown(token), "whole numbers from 0 to 2^63-1");
             }
             if (result.size() == MAX_RANK) {
                 throw bad(name, key + " of more than " + MAX_RANK + " numbers", "at most " + MAX_RANK);
@@ -201,13 +205,38 @@ final class SafetensorsHeader {
         return Collections.unmodifiableMap(result);
     }
 
-    private void expect(@Nullable JsonToken found, JsonToken expected, String where) {
+    private void expect(@Nullable JsonToken found, JsonToken expected, String what) {
         if (found != expected) {
-            throw bad(where, "JSON token " + found, expected.toString());
+            throw InvalidCheckpoint.of(path, what + ": " + shown(found), kind(expected));
         }
     }
 
+    /// What stands there: a number or word itself, of all else the kind.
+    private String shown(@Nullable JsonToken found) {
+        if (found == null) {
+            return "nothing";
+        }
+        return found.isNumeric() ? "the number " + InvalidCheckpoint.quote(parser.getString()) : kind(found);
+    }
+
+    private static String kind(JsonToken token) {
+        return switch (token) {
+            case START_OBJECT -> "an object";
+            case START_ARRAY -> "a list";
+            case VALUE_STRING, PROPERTY_NAME -> "a text";
+            case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> "a number";
+            case VALUE_TRUE -> "true";
+            case VALUE_FALSE -> "false";
+            case VALUE_NULL -> "null";
+            case END_OBJECT, END_ARRAY, VALUE_EMBEDDED_OBJECT, NOT_AVAILABLE -> "nothing";
+        };
+    }
+
+    private static String named(String tensor) {
+        return "tensor " + InvalidCheckpoint.quote(tensor) + ": ";
+    }
+
     private MillraceException bad(String tensor, String found, String expected) {
-        return InvalidCheckpoint.of(path, "tensor " + InvalidCheckpoint.quote(tensor) + ": " + found, expected);
+        return InvalidCheckpoint.of(path, named(tensor) + found, expected);
     }
 }

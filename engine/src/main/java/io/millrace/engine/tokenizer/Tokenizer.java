@@ -148,6 +148,18 @@ public final class Tokenizer implements AutoCloseable {
     }
 
     private static void checkSurrogates(String text) {
+        OptionalInt half = halfCharacter(text);
+        if (half.isPresent()) {
+            int i = half.getAsInt();
+            throw new MillraceException(
+                    ErrorCode.INVALID_REQUEST,
+                    "text: half a surrogate pair, U+%04X, at character %d (expected: whole characters)"
+                            .formatted((int) text.charAt(i), i));
+        }
+    }
+
+    /// Where a text holds half a surrogate pair, if it does: such a text has no ids.
+    public static OptionalInt halfCharacter(String text) {
         for (int i = 0; i < text.length(); i++) {
             char c = text.charAt(i);
             if (!Character.isSurrogate(c)) {
@@ -157,10 +169,8 @@ public final class Tokenizer implements AutoCloseable {
                 i++;
                 continue;
             }
-            throw new MillraceException(
-                    ErrorCode.INVALID_REQUEST,
-                    "text: half a surrogate pair, U+%04X, at character %d (expected: whole characters)"
-                            .formatted((int) c, i));
+            return OptionalInt.of(i);
         }
+        return OptionalInt.empty();
     }
 }

@@ -58,15 +58,24 @@ class SafetensorsFileTest {
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,16]}}|16 bytes (expected: 8 for F32 [2])",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}|two ascending numbers",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8,9]}}|data_offsets",
-                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[-8,0]}}|numbers from 0",
-                "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}|numbers from 0",
-                "{\"a\":{\"dtype\":\"F32\",\"shape\":[99999999999999999999],\"data_offsets\":[0,8]}}|numbers from 0",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[-8,0]}}|numbers from 0 to 2^63-1",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}|numbers from 0 to 2^63-1",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[99999999999999999999],\"data_offsets\":[0,8]}}|"
+                        + "numbers from 0 to 2^63-1",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904,4],\"data_offsets\":[0,8]}}|2^63",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296,1],\"data_offsets\":[0,8]}}|2^63",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[0,8]}}|more than 8",
-                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2.0],\"data_offsets\":[0,8]}}|VALUE_NUMBER_INT",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2.0],\"data_offsets\":[0,8]}}|"
+                        + "tensor a: shape holds the number 2.0 (expected: whole numbers from 0 to 2^63-1)",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[\"2\"],\"data_offsets\":[0,8]}}|"
+                        + "tensor a: shape holds a text (expected: whole numbers from 0 to 2^63-1)",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,null]}}|"
+                        + "tensor a: data_offsets holds null (expected: whole numbers from 0 to 2^63-1)",
+                "{\"a\":{\"dtype\":\"F32\",\"shape\":2,\"data_offsets\":[0,8]}}|"
+                        + "tensor a: shape: the number 2 (expected: a list)",
                 "{\"a\":{\"dtype\":\"F33\",\"shape\":[2],\"data_offsets\":[0,8]}}|dtype F33",
-                "{\"a\":{\"dtype\":7,\"shape\":[2],\"data_offsets\":[0,8]}}|VALUE_STRING",
+                "{\"a\":{\"dtype\":7,\"shape\":[2],\"data_offsets\":[0,8]}}|"
+                        + "tensor a: dtype: the number 7 (expected: a text)",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}|a key is missing",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"x\":1}}|key \"x\"",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}|8 bytes of data",
@@ -74,13 +83,15 @@ class SafetensorsFileTest {
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
                         + "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}|overlaps",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
-                        + "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}|Duplicate",
-                "{\"a\":[]}|START_OBJECT",
-                "{\"__metadata__\":{\"a\":1}}|__metadata__",
+                        + "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}|"
+                        + "a key appears twice in one object at byte ",
+                "{\"a\":[]}|tensor a: its entry: a list (expected: an object)",
+                "{\"__metadata__\":{\"a\":1}}|: __metadata__: the number 1 (expected: a text)",
                 "{}|8 bytes of data",
                 "{} {}|text after",
                 "[]|'{'",
-                "{\"a\":|invalid JSON",
+                "{\"a\":|invalid JSON in the header: it ends too early at byte ",
+                "{\"a\":NaN}|invalid JSON in the header: NaN, which is no JSON number at byte ",
                 "{\"a\":{\"dtype\":\"F32\",\"shape\":[2|invalid JSON",
             })
     void headersThatLieFailByTensor(String header, String fragment) throws IOException {
@@ -89,7 +100,7 @@ class SafetensorsFileTest {
 
     @Test
     void deepNestingInTheHeaderFails() throws IOException {
-        assertInvalid(SafetensorsWriter.withHeader("{\"a\":" + "[".repeat(100_000), new byte[8]), "START_OBJECT");
+        assertInvalid(SafetensorsWriter.withHeader("{\"a\":" + "[".repeat(100_000), new byte[8]), "its entry: a list");
         String metadata = "{\"__metadata__\":" + "{\"a\":".repeat(100_000);
         assertInvalid(SafetensorsWriter.withHeader(metadata, new byte[8]), "__metadata__");
     }

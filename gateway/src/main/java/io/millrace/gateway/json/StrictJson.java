@@ -2,6 +2,7 @@ package io.millrace.gateway.json;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.JsonFault;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -19,7 +20,7 @@ import tools.jackson.core.JsonToken;
 import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.StreamReadConstraints;
 import tools.jackson.core.StreamReadFeature;
-import tools.jackson.core.exc.StreamConstraintsException;
+import tools.jackson.core.TokenStreamLocation;
 import tools.jackson.core.json.JsonFactory;
 
 /// Reads one JSON document as plain Java values: `Map` (in order), `List`, `String`, `Boolean`,
@@ -76,7 +77,7 @@ public final class StrictJson {
     }
 
     private static @Nullable Object read(String text) {
-        try (JsonParser parser = FACTORY.createParser(ObjectReadContext.empty(), text)) {
+        try (JsonParser parser = parser(text)) {
             JsonToken token = parser.nextToken();
             if (token == null) {
                 throw new MillraceException(ErrorCode.INVALID_JSON, "The request body is empty (expected: JSON).");
@@ -86,29 +87,14 @@ public final class StrictJson {
                 throw invalid(parser, "text after the JSON document");
             }
             return value;
-        } catch (StreamConstraintsException e) {
-            throw new MillraceException(
-                    ErrorCode.INVALID_JSON,
-                    "The request body is beyond a limit: nesting deeper than " + MAX_DEPTH + ", a number longer than "
-                            + MAX_NUMBER_CHARACTERS + " characters or a key longer than 4096.",
-                    e);
         } catch (JacksonException e) {
-            throw new MillraceException(
-                    ErrorCode.INVALID_JSON,
-                    "The request body is not valid JSON: " + reason(e) + " (line "
-                            + e.getLocation().getLineNr() + ", column "
-                            + e.getLocation().getColumnNr() + ").",
-                    e);
+            String what = JsonFault.isBeyondLimits(e) ? "beyond a limit: " : "not valid JSON: ";
+            throw invalid(what + JsonFault.found(e), JsonFault.place(e, parser(text)), e);
         }
     }
 
-    /// What is wrong, without the text of the body: prompts do not belong into logs or answers.
-    private static String reason(JacksonException e) {
-        String message = e.getOriginalMessage();
-        if (message.startsWith("Duplicate")) {
-            return "a key appears twice in one object";
-        }
-        return message.startsWith("Unexpected end") ? "it ends too early" : "a character or word is out of place";
+    private static JsonParser parser(String text) {
+        return FACTORY.createParser(ObjectReadContext.empty(), text);
     }
 
     private static @Nullable Object readValue(JsonParser parser, JsonToken token) {
@@ -164,10 +150,15 @@ public final class StrictJson {
     }
 
     private static MillraceException invalid(JsonParser parser, String reason) {
+        return invalid("not valid JSON: " + reason, parser.currentLocation(), null);
+    }
+
+    /// Says what is wrong without the text of the body: prompts do not belong into logs or answers.
+    private static MillraceException invalid(String what, TokenStreamLocation place, @Nullable JacksonException cause) {
         return new MillraceException(
                 ErrorCode.INVALID_JSON,
-                "The request body is not valid JSON: " + reason + " (line "
-                        + parser.currentLocation().getLineNr() + ", column "
-                        + parser.currentLocation().getColumnNr() + ").");
+                "The request body is " + what + " (line " + place.getLineNr() + ", column " + place.getColumnNr()
+                        + ").",
+                cause);
     }
 }

@@ -65,6 +65,10 @@ public record ChatRequest(
         if (choice instanceof String text && TOOL_CHOICES.contains(text)) {
             return toolsGiven && !text.equals("none");
         }
+        if (choice instanceof Map<?, ?> object && !(object.get("type") instanceof String)) {
+            String type = object.containsKey("type") ? "whose type is no string" : "without type";
+            throw fields.invalid("tool_choice", "tool_choice: an object " + type + " (expected: auto or none)");
+        }
         if (choice instanceof Map<?, ?> || "required".equals(choice)) {
             throw fields.notSupported(
                     "tool_choice",

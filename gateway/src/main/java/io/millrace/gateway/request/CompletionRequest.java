@@ -60,7 +60,10 @@ public record CompletionRequest(Optional<String> model, List<Prompt> prompts, Ge
             prompts.add(
                     switch (item) {
                         case String text -> readText(name, text, fields);
-                        case List<?> ids when !ids.isEmpty() -> readIds(name, ids, vocabularySize);
+                        case List<?> ids
+                        when ids.isEmpty() ->
+                            throw fields.invalid(name, name + ": an empty list (expected: at least one token id)");
+                        case List<?> ids -> readIds(name, ids, vocabularySize);
                         case null, default -> throw fields.wrongKind(name, item, "a string or a list of token ids");
                     });
         }

@@ -13,6 +13,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class StrictJsonTest {
@@ -105,6 +106,36 @@ class StrictJsonTest {
         Arrays.fill(digits, '9');
 
         assertThatThrownBy(() -> read("{\"a\":" + new String(digits) + "}")).isInstanceOf(MillraceException.class);
+    }
+
+    @Test
+    void namesTheLimitThatIsExceededAndWhere() {
+        String beyond = "The request body is beyond a limit: ";
+        assertThatThrownBy(() -> read("{\"a\":\n" + "[".repeat(64) + "]".repeat(64) + "}"))
+                .hasMessage(beyond + "nesting deeper than 64 levels (line 2, column 65).");
+        assertThatThrownBy(() -> read("{\n\"a\":" + "9".repeat(401) + "}"))
+                .hasMessage(beyond + "a number longer than 400 characters (line 2, column 406).");
+        assertThatThrownBy(() -> read("{\"a\":[1,0." + "9".repeat(401) + "]}"))
+                .hasMessageStartingWith(beyond + "a number longer than 400 characters (line 1, column ");
+        assertThatThrownBy(() -> read("{\"" + "k".repeat(4097) + "\":1}"))
+                .hasMessageStartingWith(beyond + "a key longer than 4096 characters (line 1, column ");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "`{\"a\":NaN}`         | `NaN, which is no JSON number (line 1, column 9)`",
+                "`{\"a\":-Infinity}`   | `-Infinity, which is no JSON number (line 1, column 15)`",
+                "`\uFEFF{}`            | `a byte order mark, U+FEFF (line 1, column 1)`",
+                "`{\"a\":\"\u0009\"}`   | `a control character, U+0009, not escaped (line 1, column 7)`",
+                "`{\"a\u0001\":1}`     | `a control character, U+0001, not escaped (line 1, column 4)`",
+                "`{\u0000}`            | `a control character, U+0000 (line 1, column 2)`",
+                "`{\"a\":secret}`      | `a character or word is out of place (line 1, column 6)`",
+            })
+    void namesWhatIsNoJson(String json, String reason) {
+        assertThatThrownBy(() -> read(json)).hasMessage("The request body is not valid JSON: " + reason + ".");
     }
 
     @Test

@@ -292,6 +292,9 @@ class BadInputTest {
                 "`\"reasoning_effort\":\"extreme\"` | `reasoning_effort: \"extreme\" (expected: one of none, minimal, "
                         + "low, medium, high, xhigh, max)`",
                 "`\"tool_choice\":\"maybe\"` | `tool_choice: \"maybe\" (expected: auto or none)`",
+                "`\"tool_choice\":{}`       | tool_choice: an object without type (expected: auto or none)",
+                "`\"tool_choice\":{\"type\":1}` | "
+                        + "tool_choice: an object whose type is no string (expected: auto or none)",
                 "`\"tool_choice\":3`        | tool_choice: 3 (expected: auto or none)",
                 "`\"n\":0,\"best_of\":0`    | n: 0 (expected: 1..16)",
                 "`\"n\":1,\"best_of\":0`    | best_of: 0 (expected: 1..16)",
@@ -338,7 +341,28 @@ class BadInputTest {
                 .contains("prompt: " + found + " (expected: a string, a list of strings or token ids)");
     }
 
+    @Test
+    void saysThatAPromptIsAnEmptyList() {
+        HttpResponse<String> response = suite.post("/v1/completions", "{\"prompt\":[[1],[]]}");
+
+        refused(response, 400, "invalid_request", "prompt[1]");
+        says(response, "prompt[1]: an empty list (expected: at least one token id)");
+    }
+
     private static final String USER = "{\"role\":\"user\",\"content\":\"a\"},";
+
+    @Test
+    void namesTheArgumentsThatHoldHalfACharacter() {
+        String call = "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c1\",\"function\":{\"name\":\"f\","
+                + "\"arguments\":\"{\\\"a\\\":[\\\"x\\\\ud83d\\\"]}\"}}]},";
+
+        refusedTurn(
+                converse(USER, call, answer("c1")),
+                "messages[1].tool_calls[0].function.arguments",
+                "messages[1].tool_calls[0].function.arguments: half a surrogate pair, U+D83D"
+                        + " (expected: whole characters)");
+    }
+
     private static final String CALLS =
             "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c1\",\"function\":{\"name\":\"f\"}},"
                     + "{\"id\":\"c2\",\"function\":{\"name\":\"g\"}}]},";

@@ -59,11 +59,12 @@ final class JsonLines {
 
     private Map<String, @Nullable Object> answer(Line line, long number) {
         String place = "line " + number + ": ";
+        String text = "";
         try {
             if (line.tooLong()) {
                 return error(place + "longer than " + MAX_LINE_BYTES + " bytes");
             }
-            String text = StandardCharsets.UTF_8
+            text = StandardCharsets.UTF_8
                     .newDecoder()
                     .decode(ByteBuffer.wrap(line.content().toByteArray()))
                     .toString();
@@ -71,7 +72,7 @@ final class JsonLines {
         } catch (CharacterCodingException e) {
             return error(place + "not UTF-8");
         } catch (JacksonException e) {
-            return error(place + notJson(e));
+            return error(place + notJson(e, text));
         } catch (MillraceException e) {
             return error(String.valueOf(e.getMessage()));
         } catch (RuntimeException e) {
@@ -80,12 +81,10 @@ final class JsonLines {
         }
     }
 
-    private static String notJson(JacksonException e) {
-        if (JsonFault.isBeyondLimits(e)) {
-            return JsonFault.found(e);
-        }
-        int column = e.getLocation() == null ? 0 : e.getLocation().getColumnNr();
-        return "not JSON: " + JsonFault.found(e) + (column > 0 ? " at column " + column : "");
+    private String notJson(JacksonException e, String text) {
+        int column = JsonFault.place(e, mapper.createParser(text)).getColumnNr();
+        String found = JsonFault.found(e) + (column > 0 ? " at column " + column : "");
+        return JsonFault.isBeyondLimits(e) ? found : "not JSON: " + found;
     }
 
     private Map<String, @Nullable Object> answer(@Nullable Object value, String place) {
