@@ -5,10 +5,13 @@ import io.millrace.engine.error.MillraceException;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileStore;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -78,18 +81,47 @@ public record NewModelFolder(Path path) {
         return path.toAbsolutePath().normalize();
     }
 
-    /// A failure while the folder is filled: a full disk is told with this place and the space that is there.
+    /// Says so if there is less space than its files need.
+    ///
+    /// @throws MillraceException `INVALID_REQUEST`
+    public void requireSpace(long neededBytes) {
+        OptionalLong free = freeBytes();
+        if (free.isPresent() && free.getAsLong() < neededBytes) {
+            throw refused(path + ": " + free() + " (expected: " + neededBytes + " for the whole model)", null);
+        }
+    }
+
+    /// What to say to the second of two runs that make the same folder.
+    MillraceException taken() {
+        return refused(path + ": another run is making it (expected: a folder that nobody else makes)", null);
+    }
+
+    /// A failure while the folder is filled: a full disk is told with this place and the space that is there, any
+    /// other with the name that the file would have had.
     ///
     /// @param neededBytes  of all its files; 0 if unknown
     /// @return that, or the failure itself
     public IOException explained(IOException failure, long neededBytes) {
         String message = String.valueOf(failure.getMessage());
-        if (!NO_SPACE.matcher(message).find()) {
-            return failure;
+        if (NO_SPACE.matcher(message).find()) {
+            String expected = neededBytes > 0 ? neededBytes + " for the whole model" : "room for the whole model";
+            return new IOException(
+                    path + ": " + reason(message) + ": " + free() + " (expected: " + expected + ")", failure);
         }
-        String expected = neededBytes > 0 ? neededBytes + " for the whole model" : "room for the whole model";
-        return new IOException(
-                path + ": " + reason(message) + ": " + free() + " (expected: " + expected + ")", failure);
+        return failure instanceof FileSystemException told && told.getFile() != null && told.getReason() != null
+                ? named(told.getFile(), told.getReason(), failure)
+                : failure;
+    }
+
+    private IOException named(String file, String why, IOException failure) {
+        Path parent = Path.of(file).toAbsolutePath().getParent();
+        boolean hidden = parent != null && String.valueOf(parent.getFileName()).startsWith(hiddenPrefix());
+        return hidden
+                ? new IOException(
+                        path.resolve(Path.of(file).getFileName()) + ": " + why + " (expected: a file that can be"
+                                + " written to its end)",
+                        failure)
+                : failure;
     }
 
     /// Without the hidden file it may begin with.
@@ -98,11 +130,21 @@ public record NewModelFolder(Path path) {
     }
 
     private String free() {
+        OptionalLong bytes = freeBytes();
+        return bytes.isPresent() ? bytes.getAsLong() + " bytes are free there" : "how much is free cannot be told";
+    }
+
+    private OptionalLong freeBytes() {
+        Path there = whole().getParent();
+        while (there != null && !Files.exists(there)) {
+            there = there.getParent();
+        }
         try {
-            Path parent = Objects.requireNonNull(whole().getParent(), "parent");
-            return Files.getFileStore(parent).getUsableSpace() + " bytes are free there";
+            FileStore store = Files.getFileStore(Objects.requireNonNull(there, "parent"));
+            // Some file systems tell neither what they have nor what is left.
+            return store.getTotalSpace() == 0 ? OptionalLong.empty() : OptionalLong.of(store.getUsableSpace());
         } catch (IOException e) {
-            return "how much is free cannot be told";
+            return OptionalLong.empty();
         }
     }
 

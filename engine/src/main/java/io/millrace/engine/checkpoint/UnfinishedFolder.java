@@ -8,15 +8,19 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,13 +39,16 @@ public final class UnfinishedFolder implements AutoCloseable {
     private static final String LOCK = "lock";
     private static final int ATTEMPTS_AT_EXIT = 100;
 
-    private final Path target;
+    /// Folders of this process: asking for a lock of its own would give it up.
+    private static final Set<Path> OWN = ConcurrentHashMap.newKeySet();
+
+    private final NewModelFolder target;
     private final FileChannel lock;
     private final Thread atExit = new Thread(this::deleteAtExit, "delete-unfinished-folder");
     private Path made;
     private boolean finished;
 
-    private UnfinishedFolder(Path target, Path made, FileChannel lock) {
+    private UnfinishedFolder(NewModelFolder target, Path made, FileChannel lock) {
         this.target = target;
         this.made = made;
         this.lock = lock;
@@ -60,26 +67,53 @@ public final class UnfinishedFolder implements AutoCloseable {
         target.require();
     }
 
-    /// Begins a folder, after removing what killed runs left of it.
+    /// Begins a folder, and removes what killed runs left of it.
     ///
     /// @param target  where it goes: not there
-    @SuppressWarnings("resource") // the channel is closed by close()
+    /// @throws MillraceException `INVALID_REQUEST` if somebody else is making it, or it cannot be made
+    @SuppressWarnings("resource") // the folder is closed by its owner
     public static UnfinishedFolder create(NewModelFolder target) throws IOException {
-        Path parent = Objects.requireNonNull(target.whole().getParent(), "parent");
-        if (Files.isDirectory(parent)) {
-            removeAbandoned(parent, target.hiddenPrefix());
-        }
         Path made = target.createHidden();
-        FileChannel channel = openLock(made);
+        OWN.add(made);
+        boolean begun = false;
         try {
-            isLocked(channel);
+            UnfinishedFolder folder = new UnfinishedFolder(target, made, lock(target, made));
+            Runtime.getRuntime().addShutdownHook(folder.atExit);
+            begun = true;
+            try {
+                if (isMadeElsewhere(target, made)) {
+                    throw target.taken();
+                }
+            } catch (IOException | MillraceException e) {
+                folder.close();
+                throw e;
+            }
+            return folder;
+        } finally {
+            if (!begun) {
+                OWN.remove(made);
+            }
+        }
+    }
+
+    private static FileChannel lock(NewModelFolder target, Path made) throws IOException {
+        FileChannel channel;
+        try {
+            channel = openLock(made);
+        } catch (NoSuchFileException e) {
+            // Another run, begun in the same moment, took it for a left-over.
+            throw target.taken();
+        }
+        try {
+            if (!isLocked(channel)) {
+                channel.close();
+                throw target.taken();
+            }
         } catch (IOException e) {
             // What is left then stays, and is named, until somebody removes it.
             LOG.debug("{} cannot be locked: {}", made, e.toString());
         }
-        UnfinishedFolder folder = new UnfinishedFolder(target.whole(), made, channel);
-        Runtime.getRuntime().addShutdownHook(folder.atExit);
-        return folder;
+        return channel;
     }
 
     /// Where the files go.
@@ -89,8 +123,20 @@ public final class UnfinishedFolder implements AutoCloseable {
 
     /// Puts the folder in its place and then gives its configuration the name it is loaded by.
     public synchronized void finish() throws IOException {
-        Files.move(made, target, StandardCopyOption.ATOMIC_MOVE);
-        made = target;
+        Path place = target.whole();
+        try {
+            Files.move(made, place, StandardCopyOption.ATOMIC_MOVE);
+        } catch (FileSystemException e) {
+            if (Files.exists(place, LinkOption.NOFOLLOW_LINKS)) {
+                throw MillraceException.ofParam(
+                        ErrorCode.INVALID_REQUEST,
+                        "out",
+                        target.path() + ": appeared while it was made (expected: a folder that nobody else makes)");
+            }
+            throw e;
+        }
+        OWN.remove(made);
+        made = place;
         Files.delete(made.resolve(LOCK));
         Files.move(made.resolve(CONFIG), made.resolve(LOADABLE_CONFIG), StandardCopyOption.ATOMIC_MOVE);
         finished = true;
@@ -109,6 +155,8 @@ public final class UnfinishedFolder implements AutoCloseable {
             if (!finished) {
                 delete(made);
             }
+        } finally {
+            OWN.remove(made);
         }
     }
 
@@ -141,29 +189,41 @@ public final class UnfinishedFolder implements AutoCloseable {
         }
     }
 
-    private static void removeAbandoned(Path parent, String prefix) throws IOException {
-        DirectoryStream.Filter<Path> left = path -> {
+    /// Looks at the other hidden folders of this place, and removes those whose makers are dead.
+    private static boolean isMadeElsewhere(NewModelFolder target, Path made) throws IOException {
+        String prefix = target.hiddenPrefix();
+        DirectoryStream.Filter<Path> others = path -> {
             String name = String.valueOf(path.getFileName());
             return name.startsWith(prefix)
                     && name.substring(prefix.length()).chars().allMatch(Character::isDigit)
+                    && !path.equals(made)
                     && Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS);
         };
-        try (DirectoryStream<Path> folders = Files.newDirectoryStream(parent, left)) {
+        boolean elsewhere = false;
+        Path parent = Objects.requireNonNull(made.getParent(), "parent");
+        try (DirectoryStream<Path> folders = Files.newDirectoryStream(parent, others)) {
             for (Path folder : folders) {
-                removeAbandoned(folder);
+                elsewhere |= !isAbandoned(folder);
             }
         }
+        return elsewhere;
     }
 
-    private static void removeAbandoned(Path folder) {
+    /// Removes a folder, unless its maker lives.
+    private static boolean isAbandoned(Path folder) {
+        if (OWN.contains(folder)) {
+            return false;
+        }
         try (FileChannel channel = openLock(folder)) {
-            if (isLocked(channel)) {
-                delete(folder);
-                LOG.info("removed {}, left by a run that was killed", folder);
+            if (!isLocked(channel)) {
+                return false;
             }
+            delete(folder);
+            LOG.info("removed {}, left by a run that was killed", folder);
         } catch (IOException e) {
             LOG.warn("{}: left by a run that was killed and cannot be removed: {}", folder, e.toString());
         }
+        return true;
     }
 
     private static void delete(Path folder) throws IOException {

@@ -6,6 +6,7 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
 
 /// What is wrong with a file, in our words: messages of the platform repeat its path, or are nothing but that.
 public final class FileFault {
@@ -25,5 +26,15 @@ public final class FileFault {
 
     private static String of(FileSystemException e) {
         return e.getFile() == null ? "" : " (" + e.getFile() + ")";
+    }
+
+    /// A failure with the file it is about: writing through a channel tells the reason alone.
+    public static FileSystemException named(Path file, IOException e) {
+        if (e instanceof FileSystemException told && told.getFile() != null) {
+            return told;
+        }
+        FileSystemException named = new FileSystemException(file.toString(), null, String.valueOf(e.getMessage()));
+        named.initCause(e);
+        return named;
     }
 }

@@ -1,5 +1,6 @@
 package io.millrace.engine.pack;
 
+import io.millrace.engine.file.FileFault;
 import io.millrace.kernels.PackedMatrix;
 import io.millrace.kernels.nativecode.LargePages;
 import java.io.IOException;
@@ -143,8 +144,12 @@ final class PackWriter implements PackSink, AutoCloseable {
     }
 
     private void writeFully(ByteBuffer bytes) throws IOException {
-        while (bytes.hasRemaining()) {
-            channel.write(bytes);
+        try {
+            while (bytes.hasRemaining()) {
+                channel.write(bytes);
+            }
+        } catch (IOException e) {
+            throw FileFault.named(temporary, e);
         }
     }
 

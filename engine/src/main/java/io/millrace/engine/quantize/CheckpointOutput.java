@@ -44,11 +44,9 @@ final class CheckpointOutput {
     /// Writes the tensors. The report has no losses yet.
     QuantizeReport write(TensorEncoder encoder, @Nullable WeightRotation rotation, QuantizeProgress progress)
             throws IOException {
-        List<StoredTensor> stored = new ArrayList<>();
-        plan.forEach(entry -> stored.addAll(entry.stored()));
         Map<String, Sums> layers = new LinkedHashMap<>();
         int threads = Runtime.getRuntime().availableProcessors();
-        try (ShardWriter writer = new ShardWriter(directory, stored, settings.maxShardBytes());
+        try (ShardWriter writer = writer();
                 ExecutorService encoders = Executors.newFixedThreadPool(threads)) {
             Deque<Future<EncodedTensor>> ahead = new ArrayDeque<>();
             try {
@@ -81,6 +79,19 @@ final class CheckpointOutput {
                     false,
                     null,
                     null);
+        }
+    }
+
+    private ShardWriter writer() {
+        List<StoredTensor> stored = new ArrayList<>();
+        plan.forEach(entry -> stored.addAll(entry.stored()));
+        return new ShardWriter(directory, stored, settings.maxShardBytes());
+    }
+
+    /// Bytes that its files will take on a disk: tensors with their headers and index, and the configuration.
+    long fileBytes(@Nullable WeightRotation rotation) throws IOException {
+        try (ShardWriter writer = writer()) {
+            return writer.fileBytes() + ShardWriter.onDisk(config(rotation).length);
         }
     }
 

@@ -7,6 +7,7 @@ import io.millrace.engine.checkpoint.UnfinishedFolder;
 import io.millrace.engine.checkpoint.WeightRotation;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.FileFault;
 import io.millrace.engine.file.RegularFile;
 import io.millrace.engine.model.LoadProgress;
 import io.millrace.engine.model.LoadedModel;
@@ -19,6 +20,7 @@ import io.millrace.engine.settings.KvSettings;
 import io.millrace.engine.settings.WeightsSettings;
 import io.millrace.kernels.KvFormat;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -31,6 +33,9 @@ import org.jspecify.annotations.Nullable;
 public final class ModelQuantizer {
     /// File of the report in the new folder.
     public static final String REPORT = "quantize-report.txt";
+
+    /// No report is longer.
+    private static final long REPORT_BYTES = 64 << 10;
 
     private static final List<String> COPIED = List.of(
             "tokenizer.json",
@@ -80,38 +85,65 @@ public final class ModelQuantizer {
     ///     `INVALID_REQUEST` if there is something at the target or nothing can be made there
     public QuantizeReport run(CalibrationText text) throws IOException {
         require();
-        try (Checkpoint checkpoint = Checkpoint.open(source)) {
-            requireFinite(checkpoint);
+        try (Checkpoint checkpoint = Checkpoint.open(source);
+                UnfinishedFolder folder = UnfinishedFolder.create(target)) {
             WeightRotation rotation =
                     settings.rotate() ? WeightRotation.largest(checkpoint.config(), settings.seed()) : null;
+            CheckpointOutput output = new CheckpointOutput(checkpoint, settings, folder.path());
+            long neededBytes = neededBytes(output, rotation);
+            target.requireSpace(neededBytes);
+            requireFinite(checkpoint);
             WeightFolds folds = new WeightFolds(checkpoint, rotation, settings.search());
             InputMoments moments = calibrate(folds, text.calibration());
             TextLoss before = measure(() -> Checkpoint.open(source), text.evaluation());
-            try (UnfinishedFolder folder = UnfinishedFolder.create(target)) {
-                Path made = folder.path();
-                CheckpointOutput output = new CheckpointOutput(checkpoint, settings, made);
-                QuantizeReport report = output.write(
-                        new TensorEncoder(checkpoint, folds, new ScaleSearch(settings.search()), moments),
-                        rotation,
-                        progress);
-                copyOthers(made);
-                byte[] config = output.config(rotation);
-                Files.write(made.resolve(UnfinishedFolder.CONFIG), config);
-                report = report.with(text, before, measure(() -> Checkpoint.open(made, config), text.evaluation()));
-                Files.write(made.resolve(REPORT), report.lines());
-                folder.finish();
-                return report;
+            // The work above takes its time, and others write, too.
+            target.requireSpace(neededBytes);
+            TensorEncoder encoder = new TensorEncoder(checkpoint, folds, new ScaleSearch(settings.search()), moments);
+            try {
+                return write(folder, output, encoder, rotation, text, before);
             } catch (IOException e) {
-                throw target.explained(e, writtenBytes(checkpoint));
+                throw target.explained(e, neededBytes);
             }
         }
     }
 
-    private long writtenBytes(Checkpoint checkpoint) {
-        return TensorPlan.of(checkpoint, settings.profile()).stream()
-                .flatMap(entry -> entry.stored().stream())
-                .mapToLong(StoredTensor::sizeBytes)
-                .sum();
+    private QuantizeReport write(
+            UnfinishedFolder folder,
+            CheckpointOutput output,
+            TensorEncoder encoder,
+            @Nullable WeightRotation rotation,
+            CalibrationText text,
+            @Nullable TextLoss before)
+            throws IOException {
+        Path made = folder.path();
+        QuantizeReport report = output.write(encoder, rotation, progress);
+        copyOthers(made);
+        byte[] config = output.config(rotation);
+        write(made.resolve(UnfinishedFolder.CONFIG), config);
+        report = report.with(text, before, measure(() -> Checkpoint.open(made, config), text.evaluation()));
+        write(
+                made.resolve(REPORT),
+                String.join("\n", report.lines()).concat("\n").getBytes(StandardCharsets.UTF_8));
+        folder.finish();
+        return report;
+    }
+
+    private static void write(Path file, byte[] content) throws IOException {
+        try {
+            Files.write(file, content);
+        } catch (IOException e) {
+            throw FileFault.named(file, e);
+        }
+    }
+
+    /// Bytes that the new folder takes on a disk.
+    long neededBytes(CheckpointOutput output, @Nullable WeightRotation rotation) throws IOException {
+        long bytes = output.fileBytes(rotation) + REPORT_BYTES;
+        for (String name : COPIED) {
+            Path file = source.resolve(name);
+            bytes += Files.exists(file) ? ShardWriter.onDisk(Files.size(file)) : 0;
+        }
+        return bytes;
     }
 
     /// The same with a text that does not come with the engine.

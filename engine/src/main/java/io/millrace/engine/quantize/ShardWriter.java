@@ -1,5 +1,6 @@
 package io.millrace.engine.quantize;
 
+import io.millrace.engine.file.FileFault;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -24,6 +25,7 @@ final class ShardWriter implements AutoCloseable {
     private static final String SINGLE = "model.safetensors";
     private static final int ALIGNMENT = 64;
     private static final long CHUNK_BYTES = 1 << 26;
+    private static final long DISK_BLOCK = 4096;
 
     private final Path directory;
     private final List<List<StoredTensor>> shards = new ArrayList<>();
@@ -57,6 +59,22 @@ final class ShardWriter implements AutoCloseable {
         return totalBytes;
     }
 
+    /// Bytes of all files, as a disk holds them.
+    long fileBytes() {
+        long bytes = shards.size() == 1 ? 0 : onDisk(index().length);
+        for (int i = 0; i < shards.size(); i++) {
+            long data =
+                    shards.get(i).stream().mapToLong(StoredTensor::sizeBytes).sum();
+            bytes += onDisk(header(i).remaining() + data);
+        }
+        return bytes;
+    }
+
+    /// Bytes that a file takes on a disk with blocks of the usual size.
+    static long onDisk(long bytes) {
+        return Math.ceilDiv(bytes, DISK_BLOCK) * DISK_BLOCK;
+    }
+
     /// Writes the next tensor.
     void write(String name, MemorySegment data) throws IOException {
         if (channel == null) {
@@ -74,8 +92,7 @@ final class ShardWriter implements AutoCloseable {
                             .asByteBuffer());
         }
         if (++tensor == shards.get(shard).size()) {
-            channel.force(true);
-            channel.close();
+            end(channel);
             channel = null;
             tensor = 0;
             shard++;
@@ -83,13 +100,17 @@ final class ShardWriter implements AutoCloseable {
     }
 
     private FileChannel open() throws IOException {
-        FileChannel opened = FileChannel.open(
-                directory.resolve(fileName(shard)), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+        FileChannel opened = FileChannel.open(file(), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         channel = opened;
+        writeAll(opened, header(shard));
+        return opened;
+    }
+
+    private ByteBuffer header(int number) {
         ObjectNode header = json.createObjectNode();
         header.putObject("__metadata__").put("format", "pt");
         long offset = 0;
-        for (StoredTensor each : shards.get(shard)) {
+        for (StoredTensor each : shards.get(number)) {
             ObjectNode entry = header.putObject(each.name());
             entry.put("dtype", each.type().name());
             ArrayNode shape = entry.putArray("shape");
@@ -106,8 +127,7 @@ final class ShardWriter implements AutoCloseable {
         while (bytes.hasRemaining()) {
             bytes.put((byte) ' ');
         }
-        writeAll(opened, bytes.flip());
-        return opened;
+        return bytes.flip();
     }
 
     /// Writes the index, if there are several files. All tensors are written.
@@ -119,6 +139,15 @@ final class ShardWriter implements AutoCloseable {
         if (shards.size() == 1) {
             return;
         }
+        Path file = directory.resolve("model.safetensors.index.json");
+        try {
+            Files.write(file, index());
+        } catch (IOException e) {
+            throw FileFault.named(file, e);
+        }
+    }
+
+    private byte[] index() {
         ObjectNode index = json.createObjectNode();
         index.putObject("metadata").put("total_size", totalBytes);
         ObjectNode map = index.putObject("weight_map");
@@ -127,7 +156,7 @@ final class ShardWriter implements AutoCloseable {
                 map.put(each.name(), fileName(i));
             }
         }
-        Files.writeString(directory.resolve("model.safetensors.index.json"), json.writeValueAsString(index));
+        return json.writeValueAsBytes(index);
     }
 
     private String fileName(int number) {
@@ -136,9 +165,25 @@ final class ShardWriter implements AutoCloseable {
                 : String.format(Locale.ROOT, "model-%05d-of-%05d.safetensors", number + 1, shards.size());
     }
 
-    private static void writeAll(FileChannel to, ByteBuffer bytes) throws IOException {
-        while (bytes.hasRemaining()) {
-            to.write(bytes);
+    private Path file() {
+        return directory.resolve(fileName(shard));
+    }
+
+    private void writeAll(FileChannel to, ByteBuffer bytes) throws IOException {
+        try {
+            while (bytes.hasRemaining()) {
+                to.write(bytes);
+            }
+        } catch (IOException e) {
+            throw FileFault.named(file(), e);
+        }
+    }
+
+    private void end(FileChannel written) throws IOException {
+        try (written) {
+            written.force(true);
+        } catch (IOException e) {
+            throw FileFault.named(file(), e);
         }
     }
 

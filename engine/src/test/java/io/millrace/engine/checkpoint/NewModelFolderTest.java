@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.FileFault;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -41,6 +42,30 @@ class NewModelFolderTest {
         }
         IOException other = new IOException("Input/output error");
         assertThat(place.explained(other, 7_000)).isSameAs(other);
+    }
+
+    @Test
+    void tooLittleSpaceIsToldBeforeAnyWork() {
+        NewModelFolder place = new NewModelFolder(folder.resolve("above/made"));
+        place.requireSpace(1);
+        assertThatThrownBy(() -> place.requireSpace(Long.MAX_VALUE))
+                .isInstanceOf(MillraceException.class)
+                .hasMessageMatching(Pattern.quote(place.path() + ": ") + "\\d+ bytes are free there \\(expected: "
+                        + Long.MAX_VALUE + " for the whole model\\)");
+    }
+
+    @Test
+    void anyOtherFailureIsToldWithTheFilesFinalName() {
+        NewModelFolder place = new NewModelFolder(folder.resolve("made"));
+        Path hidden = folder.resolve(".made.unfinished-1/model.safetensors");
+        IOException failure = FileFault.named(hidden, new IOException("File too large"));
+        assertThat(failure).hasMessage(hidden + ": File too large");
+        assertThat(place.explained(failure, 7_000))
+                .hasMessage(place.path().resolve("model.safetensors")
+                        + ": File too large (expected: a file that can be written to its end)")
+                .hasCause(failure);
+        IOException elsewhere = FileFault.named(folder.resolve("source/tokenizer.json"), new IOException("torn"));
+        assertThat(place.explained(elsewhere, 7_000)).isSameAs(elsewhere);
     }
 
     @Test

@@ -15,6 +15,7 @@ import io.millrace.engine.settings.KernelSettings;
 import io.millrace.engine.settings.KvSettings;
 import io.millrace.engine.settings.WeightsSettings;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -68,8 +69,8 @@ class KilledQuantizerTest {
             for (Path left : left()) {
                 assertDoesNotLoad(left);
             }
-            // What the run before left is gone, too, once a folder is begun.
-            assertThat(left()).as("step " + step).hasSize(step < firstWritten ? 0 : 1);
+            // What the run before left is gone: a folder is begun before the first step.
+            assertThat(left()).as("step " + step).hasSize(1);
         }
         QuantizeRun.run(source, target, QuantizeProgress.SILENT);
         assertThat(left()).containsExactly(target);
@@ -106,9 +107,12 @@ class KilledQuantizerTest {
         try {
             assertThat(QuantizeRun.reached(process)).isTrue();
             Path other = left().getFirst();
-            try (UnfinishedFolder second = UnfinishedFolder.create(new NewModelFolder(target));
-                    UnfinishedFolder third = UnfinishedFolder.create(new NewModelFolder(target))) {
-                assertThat(left()).containsExactlyInAnyOrder(other, second.path(), third.path());
+            NewModelFolder taken = new NewModelFolder(target);
+            for (int attempt = 0; attempt < 2; attempt++) {
+                assertThatThrownBy(() -> UnfinishedFolder.create(taken).close())
+                        .isInstanceOf(MillraceException.class)
+                        .hasMessage(target + ": another run is making it (expected: a folder that nobody else makes)");
+                assertThat(left()).containsExactly(other);
             }
             assertThat(left()).containsExactly(other);
         } finally {
@@ -116,6 +120,56 @@ class KilledQuantizerTest {
         }
         UnfinishedFolder.create(new NewModelFolder(target)).close();
         assertThat(left()).isEmpty();
+    }
+
+    @Test
+    void aSecondRunIsRefusedBeforeItsWork() throws Exception {
+        Process process = QuantizeRun.start(source, target, 1);
+        List<String> phases = new ArrayList<>();
+        try {
+            assertThat(QuantizeRun.reached(process)).isTrue();
+            assertThatThrownBy(() -> QuantizeRun.run(source, target, (phase, done, total) -> phases.add(phase)))
+                    .isInstanceOf(MillraceException.class)
+                    .hasMessageStartingWith(target + ": another run is making it");
+        } finally {
+            process.destroyForcibly().waitFor();
+        }
+        assertThat(phases).isEmpty();
+        QuantizeRun.run(source, target, QuantizeProgress.SILENT);
+        assertLoads(target);
+    }
+
+    @Test
+    void runsOfOneProcessRefuseEachOtherToo() throws IOException {
+        NewModelFolder place = new NewModelFolder(target);
+        try (UnfinishedFolder first = UnfinishedFolder.create(place)) {
+            for (int attempt = 0; attempt < 2; attempt++) {
+                assertThatThrownBy(() -> UnfinishedFolder.create(place).close())
+                        .isInstanceOf(MillraceException.class)
+                        .hasMessageStartingWith(target + ": another run is making it");
+            }
+            assertThat(left()).containsExactly(first.path());
+        }
+        assertThat(left()).isEmpty();
+    }
+
+    @Test
+    void aFolderThatAppearsWhileItIsMadeIsNamed() throws IOException {
+        Path file = target.resolve("mine");
+        assertThatThrownBy(() -> QuantizeRun.run(source, target, (phase, done, total) -> {
+                    if (phase.equals("writing")) {
+                        try {
+                            Files.createDirectories(target);
+                            Files.writeString(file, "x");
+                        } catch (IOException e) {
+                            throw new UncheckedIOException(e);
+                        }
+                    }
+                }))
+                .isInstanceOf(MillraceException.class)
+                .hasMessage(target + ": appeared while it was made (expected: a folder that nobody else makes)");
+        assertThat(left()).containsExactly(target);
+        assertThat(file).hasContent("x");
     }
 
     @Test

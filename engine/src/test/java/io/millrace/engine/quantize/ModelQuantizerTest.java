@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.millrace.engine.checkpoint.Checkpoint;
 import io.millrace.engine.checkpoint.CheckpointWriter;
+import io.millrace.engine.checkpoint.WeightRotation;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.model.ModelPack;
 import io.millrace.engine.profile.WeightProfile;
@@ -66,6 +67,29 @@ class ModelQuantizerTest {
         assertThat(report.sizeAfter()).isLessThan(report.sizeBefore());
         try (Checkpoint checkpoint = Checkpoint.open(made)) {
             assertThat(checkpoint.tensorBytes()).isEqualTo(report.sizeAfter());
+        }
+    }
+
+    @Test
+    void theSpaceThatIsAskedForIsThatOfAllFiles() throws IOException {
+        Files.writeString(source.resolve("tokenizer.json"), "{}".repeat(9000));
+        Files.writeString(source.resolve("LICENSE"), "x");
+        for (QuantizeSettings settings : List.of(W4A8, W4A8.withShards(4000).withoutRotation())) {
+            Path made = folder.resolve("made" + settings.rotate());
+            ModelQuantizer quantizer = new ModelQuantizer(source, made, settings, QuantizeProgress.SILENT);
+            quantizer.run(List.of(), QuantizeRun.text());
+            long taken = 0;
+            try (Stream<Path> files = Files.list(made)) {
+                for (Path file : files.toList()) {
+                    taken += Math.ceilDiv(Files.size(file), 4096L) * 4096;
+                }
+            }
+            try (Checkpoint checkpoint = Checkpoint.open(source)) {
+                WeightRotation rotation =
+                        settings.rotate() ? WeightRotation.largest(checkpoint.config(), settings.seed()) : null;
+                CheckpointOutput output = new CheckpointOutput(checkpoint, settings, made);
+                assertThat(quantizer.neededBytes(output, rotation)).isBetween(taken, taken + (64 << 10));
+            }
         }
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.millrace.engine.checkpoint.ModelConfig;
+import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.kv.PagePool;
 import io.millrace.engine.model.LoadProgress;
 import io.millrace.engine.model.LoadedModel;
@@ -148,12 +149,16 @@ class SyntheticModelTest {
         try {
             Path other = left().getFirst();
             assertThat(left()).containsExactly(other).doesNotContain(abandoned);
-            write("made", WeightProfile.W8A8, 1);
-            assertThat(left()).containsExactlyInAnyOrder(other, target);
-            assertThat(target).isDirectoryNotContaining("glob:**{lock,.unfinished}");
+            assertThatThrownBy(() -> write("made", WeightProfile.W8A8, 1))
+                    .isInstanceOf(MillraceException.class)
+                    .hasMessage(target + ": another run is making it (expected: a folder that nobody else makes)");
+            assertThat(left()).containsExactly(other);
             running.destroy();
             running.waitFor();
+            assertThat(left()).isEmpty();
+            write("made", WeightProfile.W8A8, 1);
             assertThat(left()).containsExactly(target);
+            assertThat(target).isDirectoryNotContaining("glob:**{lock,.unfinished}");
         } finally {
             running.destroyForcibly().waitFor();
         }
