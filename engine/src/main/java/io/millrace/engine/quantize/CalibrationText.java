@@ -9,6 +9,8 @@ import io.millrace.engine.file.RegularFile;
 import io.millrace.engine.tokenizer.Tokenizer;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -92,7 +94,17 @@ public record CalibrationText(List<TokenSequence> calibration, List<TokenSequenc
         if (Files.size(file) > MAX_FILE_BYTES) {
             throw invalid(file + ": " + Files.size(file) + " bytes (expected: at most " + MAX_FILE_BYTES + ")");
         }
-        return new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+        return decoded(file, Files.readAllBytes(file));
+    }
+
+    private static String decoded(Path file, byte[] bytes) {
+        ByteBuffer in = ByteBuffer.wrap(bytes);
+        CharBuffer text = CharBuffer.allocate(bytes.length);
+        // No byte becomes more than one character.
+        if (StandardCharsets.UTF_8.newDecoder().decode(in, text, true).isError()) {
+            throw invalid(file + ": no UTF-8 at byte offset " + in.position() + " (expected: a text file in UTF-8)");
+        }
+        return text.flip().toString();
     }
 
     private static MillraceException invalid(String message) {

@@ -8,6 +8,7 @@ import io.millrace.engine.model.TestModels;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -69,5 +70,24 @@ class CalibrationTextTest {
         assertThatThrownBy(() -> read("a.jsonl", line))
                 .isInstanceOf(MillraceException.class)
                 .hasMessageContaining(message);
+    }
+
+    @Test
+    void bytesThatAreNoUtf8AreRefusedWithTheirOffset() throws IOException {
+        byte[][] broken = {
+            {'a', 'b', (byte) 0xFF, 'c'},
+            {'a', 'b', (byte) 0xE4, 'c'},
+            {'a', 'b', (byte) 0xC3},
+            {'a', 'b', (byte) 0xED, (byte) 0xA0, (byte) 0x80}
+        };
+        for (String name : List.of("b.txt", "b.jsonl")) {
+            for (byte[] bytes : broken) {
+                Path file = Files.write(folder.resolve(name), bytes);
+                assertThatThrownBy(() -> CalibrationText.read(TestModels.directory(TestModels.MINI), VOCAB, file))
+                        .isInstanceOf(MillraceException.class)
+                        .hasMessage(file + ": no UTF-8 at byte offset 2 (expected: a text file in UTF-8)");
+            }
+        }
+        assertThat(read("good.txt", "zwölf \uD83D\uDE42 boats").calibration()).hasSize(1);
     }
 }
