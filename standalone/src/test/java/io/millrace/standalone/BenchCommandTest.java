@@ -2,6 +2,7 @@ package io.millrace.standalone;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.millrace.engine.profile.WeightProfile;
 import io.millrace.engine.quantize.ModelQuantizer;
@@ -279,5 +280,18 @@ class BenchCommandTest {
         assertThat(run.answers()).isEmpty();
         assertThat(run.exitCode()).as(run.errors()).isEqualTo(2);
         assertThat(run.errors()).contains(sentence).hasLineCount(1);
+    }
+
+    @Test
+    void aFileThatCannotBeWrittenIsRefusedBeforeAnythingIsMeasured() {
+        assumeTrue(Files.isDirectory(Path.of("/proc/self")), "there is a folder that nobody can write to");
+        for (String option : List.of("--json", "--svg")) {
+            CommandRun run = CommandRun.of(
+                    "", "bench", "--model", MINI.toString(), "--prefill", "1000000", option, "/proc/rows");
+            assertThat(run.exitCode()).isEqualTo(2);
+            assertThat(run.errors())
+                    .startsWith("millrace: " + option + ": /proc/rows: ")
+                    .hasLineCount(1);
+        }
     }
 }

@@ -17,7 +17,6 @@ import io.millrace.standalone.keys.GivenKey;
 import io.millrace.standalone.keys.GivenKeys;
 import io.millrace.standalone.suite.ModelFolder;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -176,8 +175,8 @@ public final class BenchCommand implements Callable<Integer> {
         }
         GivenKeys keys = keys();
         BenchSettings settings = settings(keys.engine());
-        requireFolder("--json", json);
-        requireFolder("--svg", svg);
+        requireWritable("--json", json);
+        requireWritable("--svg", svg);
         return keys.naming(() -> measure(settings));
     }
 
@@ -216,10 +215,10 @@ public final class BenchCommand implements Callable<Integer> {
 
     private void writeFiles(BenchReport report) throws IOException {
         if (json != null) {
-            Files.writeString(json, report.json());
+            new OutputFile("--json", json).write(report.json());
         }
         if (svg != null) {
-            Files.writeString(svg, BenchPlot.svg(report));
+            new OutputFile("--svg", svg).write(BenchPlot.svg(report));
         }
     }
 
@@ -235,13 +234,9 @@ public final class BenchCommand implements Callable<Integer> {
         }
     }
 
-    private static void requireFolder(String option, @Nullable Path file) {
+    private static void requireWritable(String option, @Nullable Path file) {
         if (file != null) {
-            Path parent = file.toAbsolutePath().getParent();
-            if (parent == null || !Files.isDirectory(parent) || Files.isDirectory(file)) {
-                throw new IllegalArgumentException(
-                        option + ": " + file + " (expected: a file in a folder that exists)");
-            }
+            new OutputFile(option, file).require();
         }
     }
 
