@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemException;
 import java.nio.file.FileVisitResult;
@@ -18,9 +19,13 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,6 +43,8 @@ public final class UnfinishedFolder implements AutoCloseable {
     private static final String LOADABLE_CONFIG = "config.json";
     private static final String LOCK = "lock";
     private static final int ATTEMPTS_AT_EXIT = 100;
+    private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+    private static final long MAX_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     /// Folders of this process: asking for a lock of its own would give it up.
     private static final Set<Path> OWN = ConcurrentHashMap.newKeySet();
@@ -73,19 +80,16 @@ public final class UnfinishedFolder implements AutoCloseable {
     /// @throws MillraceException `INVALID_REQUEST` if somebody else is making it, or it cannot be made
     @SuppressWarnings("resource") // the folder is closed by its owner
     public static UnfinishedFolder create(NewModelFolder target) throws IOException {
-        Path made = target.createHidden();
-        OWN.add(made);
+        Path made = makeOwn(target);
         boolean begun = false;
         try {
             UnfinishedFolder folder = new UnfinishedFolder(target, made, lock(target, made));
             Runtime.getRuntime().addShutdownHook(folder.atExit);
             begun = true;
             try {
-                if (isMadeElsewhere(target, made)) {
-                    throw target.taken();
-                }
+                folder.requireAlone();
             } catch (IOException | MillraceException e) {
-                folder.close();
+                folder.giveUp();
                 throw e;
             }
             return folder;
@@ -93,6 +97,15 @@ public final class UnfinishedFolder implements AutoCloseable {
             if (!begun) {
                 OWN.remove(made);
             }
+        }
+    }
+
+    // Nobody of this process sees the folder before it is known as one of its own.
+    private static Path makeOwn(NewModelFolder target) {
+        synchronized (OWN) {
+            Path made = target.createHidden();
+            OWN.add(made);
+            return made;
         }
     }
 
@@ -105,7 +118,7 @@ public final class UnfinishedFolder implements AutoCloseable {
             throw target.taken();
         }
         try {
-            if (!isLocked(channel)) {
+            if (!isLocked(channel) || !Files.exists(made.resolve(LOCK))) {
                 channel.close();
                 throw target.taken();
             }
@@ -189,8 +202,33 @@ public final class UnfinishedFolder implements AutoCloseable {
         }
     }
 
-    /// Looks at the other hidden folders of this place, and removes those whose makers are dead.
-    private static boolean isMadeElsewhere(NewModelFolder target, Path made) throws IOException {
+    /// Nobody goes on who sees a rival, so that at most one run does. Of those that begin in the same moment and see
+    /// each other the first by name stays and looks again, so that one does: the others give up at once.
+    private void requireAlone() throws IOException {
+        long deadline = System.nanoTime() + MAX_WAIT_NANOS;
+        for (List<Path> rivals = rivals(); !rivals.isEmpty(); rivals = rivals()) {
+            boolean first = rivals.stream().allMatch(rival -> made.compareTo(rival) < 0);
+            if (!first || System.nanoTime() - deadline > 0) {
+                throw target.taken();
+            }
+            LockSupport.parkNanos(this, POLL_NANOS);
+            if (Thread.currentThread().isInterrupted()) {
+                throw new IOException("interrupted");
+            }
+        }
+    }
+
+    private void giveUp() {
+        try {
+            close();
+        } catch (IOException e) {
+            // A rival looked into it at this moment, and removes it.
+            LOG.debug("{} is there still: {}", made, e.toString());
+        }
+    }
+
+    /// The other hidden folders of this place; those whose makers are dead are removed.
+    private List<Path> rivals() throws IOException {
         String prefix = target.hiddenPrefix();
         DirectoryStream.Filter<Path> others = path -> {
             String name = String.valueOf(path.getFileName());
@@ -199,27 +237,36 @@ public final class UnfinishedFolder implements AutoCloseable {
                     && !path.equals(made)
                     && Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS);
         };
-        boolean elsewhere = false;
+        List<Path> alive = new ArrayList<>();
         Path parent = Objects.requireNonNull(made.getParent(), "parent");
         try (DirectoryStream<Path> folders = Files.newDirectoryStream(parent, others)) {
             for (Path folder : folders) {
-                elsewhere |= !isAbandoned(folder);
+                if (!isAbandoned(folder)) {
+                    alive.add(folder);
+                }
             }
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
         }
-        return elsewhere;
+        return alive;
     }
 
     /// Removes a folder, unless its maker lives.
     private static boolean isAbandoned(Path folder) {
-        if (OWN.contains(folder)) {
-            return false;
+        synchronized (OWN) {
+            return !OWN.contains(folder) && isRemoved(folder);
         }
+    }
+
+    private static boolean isRemoved(Path folder) {
         try (FileChannel channel = openLock(folder)) {
             if (!isLocked(channel)) {
                 return false;
             }
             delete(folder);
             LOG.info("removed {}, left by a run that was killed", folder);
+        } catch (NoSuchFileException e) {
+            LOG.debug("{} was removed by somebody else", folder);
         } catch (IOException e) {
             LOG.warn("{}: left by a run that was killed and cannot be removed: {}", folder, e.toString());
         }

@@ -32,6 +32,9 @@ public final class JsonFault {
                 default -> "a text longer" + most + " characters";
             };
         }
+        if (isBeyondLimits(e)) {
+            return "more than is read";
+        }
         Matcher word = WORD.matcher(said);
         if (word.matches()) {
             return word.group(1) + ", which is no JSON number";

@@ -114,7 +114,6 @@ class KilledQuantizerTest {
                         .hasMessage(target + ": another run is making it (expected: a folder that nobody else makes)");
                 assertThat(left()).containsExactly(other);
             }
-            assertThat(left()).containsExactly(other);
         } finally {
             process.destroyForcibly().waitFor();
         }
