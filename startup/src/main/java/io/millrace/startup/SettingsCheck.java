@@ -4,9 +4,8 @@ import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 
-/// Binds the settings of a service before anything else is made of it: what the framework does before it would bind
-/// them
-/// itself takes most of a start, and whoever mistyped a value would wait for all of it.
+/// Binds the settings of a service before anything else is made of it. The framework binds them when most of a start
+/// is over, and whoever mistyped a value would wait for all of it.
 public final class SettingsCheck implements ApplicationContextInitializer<ConfigurableApplicationContext> {
     private final Class<?> settings;
     private final boolean hasEngine;
