@@ -118,6 +118,7 @@ typedef struct {
     int64_t group_row, head;
     int64_t column;  // first element of the slice
     int64_t count;
+    int64_t first;   // whether these are the first keys of the states, which have no values yet
     const uint8_t *const *ahead;  // of each key a line `ahead_at` bytes on is fetched; null for none
     int64_t ahead_at;
 } value_place;
@@ -151,7 +152,7 @@ INLINE void add_values(const value_place *t, int rows, int panels, int codes) {
     }
     UNROLL for (int i = 0; i < rows * panels; i++) {
         const float *value = t->states.value + (t->head + i / panels) * w->width + t->column + i % panels * LANES;
-        acc[i] = mul(load(value), all(factors[i / panels]));
+        acc[i] = t->first ? zero() : mul(load(value), all(factors[i / panels]));
     }
     tile_values(rows, panels, codes, x, t, acc);
     UNROLL for (int i = 0; i < rows * panels; i++) {
@@ -242,10 +243,14 @@ static void gather(workplace *w, int64_t row, int64_t rank, int64_t count) {
     }
 }
 
+// Heads of a tile.
+INLINE int64_t head_step(const workplace *w) { return even_step(w->heads.to - w->heads.from, TILE_ROWS); }
+
 static void score(const workplace *w, int64_t group_row, int64_t row) {
     const attention_call *call = w->call;
-    for (int64_t head = w->heads.from; head < w->heads.to; head += TILE_ROWS) {
-        int64_t heads = min64(TILE_ROWS, w->heads.to - head);
+    int64_t step = head_step(w);
+    for (int64_t head = w->heads.from; head < w->heads.to; head += step) {
+        int64_t heads = min64(step, w->heads.to - head);
         const score_place t = {w, group_row, row, head};
         if (call->latent.format == KV_INT8) {
             latent_scores_shapes[TILE_PANELS - 1][heads - 1](&t);
@@ -285,7 +290,7 @@ INLINE void fetch_ahead(const workplace *w, int64_t number, value_place *t) {
 // Few heads take the codes as they are; for many a slice of the tile's latents is made once.
 static void add_tile(workplace *w, const row_group *g, int64_t rank) {
     const attention_call *call = w->call;
-    int64_t all_panels = w->width / LANES, number = 0;
+    int64_t all_panels = w->width / LANES, number = 0, step = head_step(w), first = rank % SEGMENT_KEYS == 0;
     int codes = call->latent.format == KV_INT8 && g->rows * call->heads <= CODE_HEADS;
     for (int64_t panel = 0; panel < all_panels; panel += TILE_PANELS) {
         int64_t panels = min64(TILE_PANELS, all_panels - panel);
@@ -294,9 +299,9 @@ static void add_tile(workplace *w, const row_group *g, int64_t rank) {
         }
         for (int64_t r = 0; r < g->rows; r++) {
             int64_t count = tile_keys(w, g, r, rank);
-            for (int64_t head = w->heads.from; head < w->heads.to && count > 0; head += TILE_ROWS) {
-                int64_t heads = min64(TILE_ROWS, w->heads.to - head);
-                value_place t = {w, group_states(call, g, r), r, head, panel * LANES, count, 0, 0};
+            for (int64_t head = w->heads.from; head < w->heads.to && count > 0; head += step) {
+                int64_t heads = min64(step, w->heads.to - head);
+                value_place t = {w, group_states(call, g, r), r, head, panel * LANES, count, first, 0, 0};
                 fetch_ahead(w, number++, &t);
                 if (codes) {
                     add_code_values_shapes[panels - 1][heads - 1](&t);
@@ -315,7 +320,7 @@ static void segment(workplace *w, const row_group *g, int64_t number, int64_t la
     int64_t end = min64(visible_keys(call, last), (number + 1) * SEGMENT_KEYS);
     int64_t end_ahead = min64(visible_keys(call, last), last_segment * SEGMENT_KEYS);
     for (int64_t r = 0; r < g->rows; r++) {
-        clear_states(w, group_states(call, g, r));
+        begin_states(w, group_states(call, g, r));
     }
     for (int64_t rank = number * SEGMENT_KEYS; rank < end; rank += TILE_KEYS) {
         gather(w, last, rank, min64(TILE_KEYS, end - rank));
@@ -365,6 +370,7 @@ static workplace prepare(const attention_call *call, int32_t worker, uint8_t **s
     w.values = take(scratch, TILE_PANELS * TILE_KEYS * LANES * 4);
     w.scores = take(scratch, GROUP_ROWS * call->heads * TILE_KEYS * 4);
     w.factors = take(scratch, GROUP_ROWS * padded(call->heads) * 4);
+    w.result = take(scratch, w.width * 4);
     w.latent_query = rounded_queries(call, scratch, call->kv_rank);
     w.rope_query = rounded_queries(call, scratch, call->rope);
     return w;
@@ -386,8 +392,15 @@ void FN(attention)(const attention_call *call, int32_t chunk, int32_t worker) {
         }
         return;
     }
-    float *joined = take(&scratch, GROUP_ROWS * call->state_floats * 4);
     float *one = take(&scratch, GROUP_ROWS * call->state_floats * 4);
+    if (segments == 1) {
+        segment(&w, &(row_group){first_row, rows, one}, first, first + 1);
+        for (int64_t r = 0; r < rows; r++) {
+            finish(&w, states_at(call, one + r * call->state_floats), first_row + r);
+        }
+        return;
+    }
+    float *joined = take(&scratch, GROUP_ROWS * call->state_floats * 4);
     for (int64_t r = 0; r < rows; r++) {
         clear_states(&w, states_at(call, joined + r * call->state_floats));
     }

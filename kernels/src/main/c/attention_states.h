@@ -26,6 +26,7 @@ typedef struct {
     float *values;         // [TILE_KEYS][TILE_PANELS][16]
     float *scores;         // [GROUP_ROWS][heads][TILE_KEYS]
     float *factors;        // [GROUP_ROWS][padded heads]
+    float *result;         // [padded kv_rank]: of a head, where only its rounding is wanted
     rounded_rows latent_query, rope_query; // of the rows of a group
     float key_scales[2][TILE_KEYS];
     const uint8_t *keys[TILE_KEYS];
@@ -52,12 +53,18 @@ INLINE head_states states_at(const attention_call *call, float *at) {
     return (head_states){at, at + heads, at + 2 * heads};
 }
 
-INLINE void clear_states(const workplace *w, head_states s) {
+// States of no keys. Their values are left as they are: whoever adds to them looks at the first key.
+INLINE void begin_states(const workplace *w, head_states s) {
     int64_t heads = padded(w->call->heads);
     for (int64_t h = 0; h < heads; h += LANES) {
         store(s.largest + h, all(-INFINITY));
         store(s.sum + h, zero());
     }
+}
+
+// States of no keys, with values of zero, to be joined with others.
+INLINE void clear_states(const workplace *w, head_states s) {
+    begin_states(w, s);
     memset(s.value + w->heads.from * w->width, 0, (size_t) ((w->heads.to - w->heads.from) * w->width) * sizeof(float));
 }
 
@@ -84,13 +91,16 @@ static void join(const workplace *w, head_states a, head_states b) {
     }
 }
 
+// The result of a row's states. States of a single segment and these joined with no others give the same: a joined value
+// is never -0, so neither is one here.
 static void finish(const workplace *w, head_states s, int64_t row) {
     const attention_call *call = w->call;
     for (int64_t h = w->heads.from; h < w->heads.to; h++) {
-        float *out = call->out + (row * call->heads + h) * call->out_step;
+        float *out = call->out_rounded.codes ? w->result : call->out + (row * call->heads + h) * call->out_step;
         floats whole = all(s.sum[h]);
         for (int64_t i = 0; i < call->kv_rank; i += LANES) {
-            store_to(out + i, divide(load(s.value + h * w->width + i), whole), call->kv_rank - i);
+            floats value = add(load(s.value + h * w->width + i), zero());
+            store_to(out + i, divide(value, whole), call->kv_rank - i);
         }
         if (call->out_rounded.codes) {
             round_into(&call->out_rounded, row * call->heads + h, out, 0, call->kv_rank);

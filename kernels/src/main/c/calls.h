@@ -81,6 +81,7 @@ enum { ROPE_INTERLEAVED = 0, ROPE_HALF_SPLIT = 1 };
 typedef struct {
     row_batch batch;
     int64_t rows_per_chunk;
+    int64_t head_parts;         // chunks of prolog_heads to one of the other phases, each of some heads
     double rms_eps, latent_eps, key_eps;
     int64_t hidden_size, q_rank, kv_rank, nope, rope, heads, query_row, absorbed;
     int64_t rope_style, index_rope_style;

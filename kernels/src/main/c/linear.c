@@ -160,12 +160,6 @@ static void tile(const tile_place *t, int64_t rows, int64_t panels) {
     }
 }
 
-// Rows of a tile, so that all tiles of `rows` are nearly of one size.
-INLINE int64_t even_step(int64_t rows, int64_t most) {
-    int64_t tiles = (rows + most - 1) / most;
-    return (rows + tiles - 1) / tiles;
-}
-
 INLINE int64_t panels_of(const linear_part *part) { return (part->outputs + LANES - 1) / LANES; }
 
 // Bytes between what a tile reads of a stream and what it fetches. int4 has more arithmetic to a byte.

@@ -59,14 +59,16 @@ void FN(prolog_latents)(const prolog_call *call, int32_t chunk, int32_t worker) 
 void FN(prolog_heads)(const prolog_call *call, int32_t chunk, int32_t worker) {
     (void) worker;
     int64_t head_width = call->nope + call->rope;
-    EACH_ROW(call, chunk, row) {
+    int64_t part = chunk % call->head_parts, parts = call->head_parts;
+    EACH_ROW(call, chunk / parts, row) {
         const float *cos = call->cos + row * (call->rope / 2);
         const float *sin = call->sin + row * (call->rope / 2);
-        for (int64_t h = 0; call->indexed && h < call->index_heads; h++) {
+        int64_t index_end = call->indexed ? call->index_heads * (part + 1) / parts : 0;
+        for (int64_t h = call->index_heads * part / parts; h < index_end; h++) {
             float *query = call->index_query + (row * call->index_heads + h) * call->index_dim;
             rotate(query, call->index_rope_style, call->rope, cos, sin);
         }
-        for (int64_t h = 0; h < call->heads; h++) {
+        for (int64_t h = call->heads * part / parts; h < call->heads * (part + 1) / parts; h++) {
             float *head = call->head_rows + row * call->head_step + h * head_width;
             rotate(head + call->nope, call->rope_style, call->rope, cos, sin);
             float *query = call->query + (row * call->heads + h) * call->query_row;

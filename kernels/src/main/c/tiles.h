@@ -24,6 +24,12 @@ typedef struct {
     int64_t streams;
 } lines_ahead;
 
+// Rows of a tile, so that all tiles of `rows` are nearly of one size.
+INLINE int64_t even_step(int64_t rows, int64_t most) {
+    int64_t tiles = (rows + most - 1) / most;
+    return (rows + tiles - 1) / tiles;
+}
+
 #define NOTHING_AHEAD ((lines_ahead){0, 0, 0})
 
 INLINE void fetch_lines(int panels, lines_ahead ahead, int64_t at) {

@@ -14,12 +14,24 @@ public record MoeWeights(
         ExpertGating gating,
         PackedMatrix gate,
         MemorySegment correctionBias,
-        List<GatedMlpWeights> experts,
+        RoutedExperts experts,
         GatedMlpWeights shared) {
 
     /// @throws IllegalArgumentException if the number of experts or a size of theirs does not fit, or they were
     ///     packed by another provider than the gate
     public MoeWeights {
         OperatorArguments.experts(gating, gate, experts);
+    }
+
+    /// Puts experts together.
+    ///
+    /// @throws IllegalArgumentException as above, or if the experts are not alike
+    public MoeWeights(
+            ExpertGating gating,
+            PackedMatrix gate,
+            MemorySegment correctionBias,
+            List<GatedMlpWeights> experts,
+            GatedMlpWeights shared) {
+        this(gating, gate, correctionBias, RoutedExperts.of(experts), shared);
     }
 }

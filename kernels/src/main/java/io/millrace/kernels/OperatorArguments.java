@@ -22,11 +22,7 @@ public final class OperatorArguments {
 
     /// Checks that a matrix was packed into `layout` and has the given shape.
     public static void matrix(String name, PackedMatrix matrix, String layout, int outFeatures, int inFeatures) {
-        String expected = matrix.format().isInteger() ? IntegerPanels.NAME : layout;
-        if (!matrix.layout().equals(expected)) {
-            throw new IllegalArgumentException(name + ": layout " + matrix.layout() + " (expected: " + expected
-                    + ", packed by the same provider)");
-        }
+        layout(name, matrix, matrix.format().isInteger() ? IntegerPanels.NAME : layout);
         size(name, matrix, outFeatures, inFeatures);
     }
 
@@ -68,32 +64,46 @@ public final class OperatorArguments {
         floats("y", y, (long) rows * hiddenSize);
     }
 
-    /// Checks the routed experts against their gate. Once, when their weights are made: a step would look at
-    /// hundreds of matrices that the caches have long forgotten.
-    static void experts(ExpertGating gating, PackedMatrix gate, List<GatedMlpWeights> experts) {
+    /// Checks the routed experts, which are alike, against their gate.
+    static void experts(ExpertGating gating, PackedMatrix gate, RoutedExperts experts) {
         if (experts.size() != gating.experts()) {
             throw new IllegalArgumentException("experts: " + experts.size() + " (expected: " + gating.experts() + ")");
         }
-        int hiddenSize = gate.inFeatures();
-        PackedMatrix first = experts.getFirst().gate();
-        for (int e = 0; e < experts.size(); e++) {
-            GatedMlpWeights expert = experts.get(e);
-            int width = expert.gate().outFeatures();
-            size("expert " + e + ".gate", expert.gate(), width, hiddenSize);
-            size("expert " + e + ".up", expert.up(), width, hiddenSize);
-            size("expert " + e + ".down", expert.down(), hiddenSize, width);
-            for (PackedMatrix matrix : List.of(expert.gate(), expert.up(), expert.down())) {
-                alike("expert " + e, matrix, gate);
-                alike("expert " + e, matrix, first);
+        GatedMlpWeights first = experts.getFirst();
+        int width = first.gate().outFeatures();
+        size("expert 0.gate", first.gate(), width, gate.inFeatures());
+        size("expert 0.up", first.up(), width, gate.inFeatures());
+        size("expert 0.down", first.down(), gate.inFeatures(), width);
+        for (PackedMatrix matrix : List.of(first.gate(), first.up(), first.down())) {
+            if (!matrix.format().isInteger() && !gate.format().isInteger()) {
+                layout("expert 0", matrix, gate.layout());
             }
         }
     }
 
-    /// Checks that two matrices of a kind, integers or floats, have one layout.
-    private static void alike(String name, PackedMatrix matrix, PackedMatrix other) {
-        boolean comparable = matrix.format().isInteger() == other.format().isInteger();
-        if (comparable && !matrix.layout().equals(other.layout())) {
-            throw new IllegalArgumentException(name + ": layout " + matrix.layout() + " (expected: " + other.layout()
+    /// Checks that a matrix has the size and the number format of another, and was packed like it.
+    static void alike(String name, PackedMatrix matrix, PackedMatrix other) {
+        size(name, matrix, other.outFeatures(), other.inFeatures());
+        if (matrix.format() != other.format()
+                || matrix.group() != other.group()
+                || matrix.scaleAxis() != other.scaleAxis()) {
+            throw new IllegalArgumentException(
+                    name + ": " + elements(matrix) + " (expected: " + elements(other) + ", as the first of its kind)");
+        }
+        layout(name, matrix, other.layout());
+    }
+
+    private static String elements(PackedMatrix matrix) {
+        return switch (matrix.format()) {
+            case F32, BF16 -> matrix.format().name();
+            case W8A8 -> matrix.format() + " scaled by " + matrix.scaleAxis();
+            case W4A8 -> matrix.format() + " in groups of " + matrix.group();
+        };
+    }
+
+    private static void layout(String name, PackedMatrix matrix, String expected) {
+        if (!matrix.layout().equals(expected)) {
+            throw new IllegalArgumentException(name + ": layout " + matrix.layout() + " (expected: " + expected
                     + ", packed by the same provider)");
         }
     }

@@ -33,7 +33,22 @@ class WeightsTest {
         experts.set(2, new GatedMlpWeights(own.gate(), foreign(own.up()), own.down()));
         assertThatThrownBy(() -> moe(experts))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageStartingWith("expert 2: layout foreign (expected: ");
+                .hasMessageStartingWith("expert 2.up: layout foreign (expected: ");
+    }
+
+    @Test
+    void everyExpertHasTheFormatAndTheRotationOfTheFirst() {
+        List<GatedMlpWeights> experts = experts();
+        GatedMlpWeights own = experts.get(1);
+        PackedMatrix bf16 = kernels.pack(random.matrix(QuantFormat.BF16, WIDTH, HIDDEN, 0), Arena.ofAuto());
+        experts.set(1, new GatedMlpWeights(own.gate(), bf16, own.down()));
+        assertThatThrownBy(() -> moe(experts))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("expert 1.up: BF16 (expected: F32, as the first of its kind)");
+        experts.set(1, new GatedMlpWeights(own.gate(), own.up(), own.down(), 2));
+        assertThatThrownBy(() -> moe(experts))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("expert 1: rotation 2 (expected: 1, as expert 0)");
     }
 
     @Test

@@ -215,7 +215,7 @@ final class AttentionPhases {
             long x = from + (long) h * s.kvLoraRank() * Float.BYTES;
             var in = new LinearPhase.Rows(x, (long) s.heads() * s.kvLoraRank(), rounded, h, s.heads(), 0, rowCount);
             long out = y + (long) h * s.vDim() * Float.BYTES;
-            linear.add(c.weights.valueUp().get(h), in, out, (long) s.heads() * s.vDim());
+            linear.add(c.weights.valueUp(), h, in, out, (long) s.heads() * s.vDim());
         }
         linear.run(pool);
     }

@@ -7,10 +7,10 @@ import io.millrace.kernels.ExpertGating;
 import io.millrace.kernels.GatedMlpWeights;
 import io.millrace.kernels.MoeWeights;
 import io.millrace.kernels.PackedMatrix;
+import io.millrace.kernels.RoutedExperts;
 import io.millrace.kernels.gating.ExpertRouting;
 import io.millrace.kernels.pool.KernelPool;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 
 /// Feed-forwards: the tokens of each expert are gathered, so that an expert's weights are streamed once
 /// for all of them; routed and shared experts share every dispatch. Places are rows of the inner
@@ -24,7 +24,6 @@ final class ExpertPhases {
     private final Phase combine;
     private final CallBlock call;
     private final ExpertRouting routing = new ExpertRouting();
-    private final ChosenExperts chosen = new ChosenExperts();
     private final RoundedRows roundedInput;
     private final RoundedRows roundedInner;
     private final Buffer scores;
@@ -132,8 +131,7 @@ final class ExpertPhases {
     }
 
     private void raise(MoeWeights w, LinearPhase.Rows in, Inner i) {
-        List<GatedMlpWeights> experts = w.experts();
-        chosen.collect(experts, routing);
+        RoutedExperts experts = w.experts();
         linear.begin(2 * experts.size() + 2);
         for (int e = 0; e < experts.size(); e++) {
             int start = routing.start(e);
@@ -141,14 +139,14 @@ final class ExpertPhases {
             if (count > 0) {
                 var rows = in.gathered(numbers.memory().address() + (long) start * Integer.BYTES, count);
                 long shift = (long) start * i.width * Float.BYTES;
-                linear.add(experts.get(e).gate(), rows, i.gate + shift, i.width);
-                linear.add(experts.get(e).up(), rows, i.up + shift, i.width);
+                linear.add(experts.gates(), e, rows, i.gate + shift, i.width);
+                linear.add(experts.ups(), e, rows, i.up + shift, i.width);
             }
         }
     }
 
     private void lowerRouted(MoeWeights w, long inner, int width, long out) {
-        List<GatedMlpWeights> experts = w.experts();
+        RoutedExperts experts = w.experts();
         int hidden = w.gate().inFeatures();
         linear.begin(experts.size() + 1);
         for (int e = 0; e < experts.size(); e++) {
@@ -157,7 +155,7 @@ final class ExpertPhases {
             if (count > 0) {
                 long x = inner + (long) start * width * Float.BYTES;
                 var rows = new LinearPhase.Rows(x, width, roundedInner, start, 1, 0, count);
-                linear.add(experts.get(e).down(), rows, out + (long) start * hidden * Float.BYTES, hidden);
+                linear.add(experts.downs(), e, rows, out + (long) start * hidden * Float.BYTES, hidden);
             }
         }
     }

@@ -2,6 +2,7 @@ package io.millrace.kernels.nativecode;
 
 import io.millrace.kernels.FloatPanels;
 import io.millrace.kernels.IntegerPanels;
+import io.millrace.kernels.PackedMatrices;
 import io.millrace.kernels.PackedMatrix;
 import io.millrace.kernels.QuantFormat;
 import io.millrace.kernels.ScaleAxis;
@@ -64,12 +65,22 @@ final class LinearPhase {
     /// @param y      address of the result
     /// @param yStep  floats from row to row
     LinearPhase add(PackedMatrix w, Rows in, long y, long yStep) {
+        return add(w, w.data().address(), in, y, yStep);
+    }
+
+    /// The same with one of several matrices.
+    LinearPhase add(PackedMatrices all, int number, Rows in, long y, long yStep) {
+        return add(all.getFirst(), all.address(number), in, y, yStep);
+    }
+
+    // With the matrix at an address that is like `w`.
+    private LinearPhase add(PackedMatrix w, long address, Rows in, long y, long yStep) {
         QuantFormat format = w.format();
         boolean integer = format.isInteger();
-        parts.put(number(format)).put(w.data());
+        parts.put(number(format)).put(address);
         parts.put(integer ? IntegerPanels.panelBytes(w) : FLOATS.panelBytes(format, w.inFeatures()));
         boolean byOutput = format == QuantFormat.W8A8 && w.scaleAxis() == ScaleAxis.OUTPUT;
-        parts.put(byOutput ? w.data().address() + IntegerPanels.scaleOffset(w) : 0);
+        parts.put(byOutput ? address + IntegerPanels.scaleOffset(w) : 0);
         parts.put(w.group());
         parts.put(integer ? IntegerPanels.paddedInputs(w) : w.inFeatures()).put(w.outFeatures());
         parts.put(in.x).put(in.xStep);

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 /// Attention preprocessing: three dispatches of products (what reads the hidden state, what reads the
 /// query latent, W_UK), and row by row work before, between and after them.
 final class PrologPhases {
-    private static final int CALL_FIELDS = 76;
+    private static final int CALL_FIELDS = 77;
     private static final int HIDDEN_PRODUCTS = 4;
     private static final int LATENT_PRODUCTS = 2;
     private static final int MOST_ROWS_PER_CHUNK = 4;
@@ -86,12 +86,18 @@ final class PrologPhases {
         projectHidden(c, places);
         latents.run(pool, call, chunks);
         projectLatent(c, places);
-        heads.run(pool, call, chunks);
+        heads.run(pool, call, chunks * headParts(c));
         absorb(c, places);
     }
 
     private int rowsPerChunk(Call c) {
         return Math.min(MOST_ROWS_PER_CHUNK, Math.ceilDiv(c.rows(), pool.threads()));
+    }
+
+    /// Parts that the heads of a chunk are cut into where there are fewer chunks than threads.
+    private int headParts(Call c) {
+        int chunks = Math.ceilDiv(c.rows(), rowsPerChunk(c));
+        return Math.clamp(pool.threads() / chunks, 1, c.weights.shape().heads());
     }
 
     private Places places(Call c, MlaShape s) {
@@ -129,7 +135,7 @@ final class PrologPhases {
         MlaWeights w = c.weights;
         MlaShape s = w.shape();
         step.put(call.begin(), step.firstSlot());
-        call.put(rowsPerChunk(c));
+        call.put(rowsPerChunk(c)).put(headParts(c));
         call.put((double) s.rmsEps()).put((double) s.latentRmsEps()).put((double) IndexerWeights.KEY_NORM_EPS);
         call.put(s.hiddenSize())
                 .put(s.qLoraRank())
@@ -177,17 +183,22 @@ final class PrologPhases {
     // Scales of W_UK lie along the inputs of the absorbing product.
     private long absorbFactors(MlaWeights w) {
         MemorySegment factors = factorBuffer.bytes((long) w.shape().heads() * Long.BYTES);
+        PackedMatrix first = w.keyAbsorb().getFirst();
         for (int h = 0; h < w.shape().heads(); h++) {
-            PackedMatrix matrix = w.keyAbsorb().get(h);
-            factors.setAtIndex(JAVA_LONG, h, inputScales(matrix));
+            factors.setAtIndex(JAVA_LONG, h, inputScales(first, w.keyAbsorb().address(h)));
         }
         return factors.address();
     }
 
     /// Address of the scales of a matrix by inputs; 0 for none.
     static long inputScales(PackedMatrix matrix) {
+        return inputScales(matrix, matrix.data().address());
+    }
+
+    // Of a matrix like this one that lies elsewhere.
+    private static long inputScales(PackedMatrix matrix, long address) {
         return matrix.format().isInteger() && matrix.scaleAxis() == ScaleAxis.INPUT
-                ? matrix.data().address() + IntegerPanels.scaleOffset(matrix)
+                ? address + IntegerPanels.scaleOffset(matrix)
                 : 0;
     }
 
@@ -232,7 +243,7 @@ final class PrologPhases {
             long x = p.heads + (long) h * headRow * Float.BYTES;
             var in = new LinearPhase.Rows(x, p.headStep, roundedHeads, h, s.heads(), 0, c.rows());
             long y = c.out.query().address() + (long) h * queryRow * Float.BYTES;
-            linear.add(c.weights.keyAbsorb().get(h), in, y, (long) s.heads() * queryRow);
+            linear.add(c.weights.keyAbsorb(), h, in, y, (long) s.heads() * queryRow);
         }
         linear.run(pool);
     }

@@ -25,6 +25,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LongRowsTest {
     private static final int PAST = 9_111;
     private static final int SHORT = 300;
+    // Some of its rows see one segment, others see two.
+    private static final int SEGMENT_END = 505;
 
     private final SeededRandom random = SeededRandom.of("LongRowsTest");
     private final ScalarKernels scalar = new ScalarKernels();
@@ -71,6 +73,7 @@ class LongRowsTest {
     void attendsToEveryKeyWithTheSameBytesHoweverItIsSpread(KvFormat format) {
         attends(format, PAST);
         attends(format, SHORT);
+        attends(format, SEGMENT_END);
     }
 
     private void attends(KvFormat format, int past) {

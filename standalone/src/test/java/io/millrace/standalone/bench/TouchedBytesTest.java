@@ -47,6 +47,13 @@ class TouchedBytesTest {
         return kernels.pack(MatrixView.rowMajor(QuantFormat.F32, data, rows, columns), arena);
     }
 
+    // The same matrix with so many floats behind it: experts have one shape, their bytes should tell them apart.
+    private PackedMatrix longer(PackedMatrix m, int spare) {
+        MemorySegment data = floats(Math.toIntExact(m.data().byteSize() / Float.BYTES) + spare);
+        data.copyFrom(m.data());
+        return new PackedMatrix(m.format(), m.outFeatures(), m.inFeatures(), m.layout(), data);
+    }
+
     private MemorySegment floats(int count) {
         return arena.allocate((long) count * Float.BYTES, 64);
     }
@@ -55,8 +62,9 @@ class TouchedBytesTest {
     private MoeWeights experts(float... bias) {
         List<GatedMlpWeights> experts = new ArrayList<>();
         for (int e = 0; e < EXPERTS; e++) {
-            int width = 1 << e;
-            experts.add(new GatedMlpWeights(matrix(width, EXPERTS), matrix(width, EXPERTS), matrix(EXPERTS, width)));
+            int spare = 1 << e;
+            experts.add(new GatedMlpWeights(
+                    longer(matrix(1, EXPERTS), spare), longer(matrix(1, EXPERTS), spare), matrix(EXPERTS, 1)));
         }
         MemorySegment correction = floats(EXPERTS);
         MemorySegment.copy(bias, 0, correction, JAVA_FLOAT, 0, bias.length);
