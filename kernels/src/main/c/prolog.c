@@ -60,11 +60,11 @@ void FN(prolog_heads)(const prolog_call *call, int32_t chunk, int32_t worker) {
     (void) worker;
     int64_t head_width = call->nope + call->rope;
     int64_t part = chunk % call->head_parts, parts = call->head_parts;
+    int64_t index_heads = call->indexed ? call->index_heads : 0;
     EACH_ROW(call, chunk / parts, row) {
         const float *cos = call->cos + row * (call->rope / 2);
         const float *sin = call->sin + row * (call->rope / 2);
-        int64_t index_end = call->indexed ? call->index_heads * (part + 1) / parts : 0;
-        for (int64_t h = call->index_heads * part / parts; h < index_end; h++) {
+        for (int64_t h = index_heads * part / parts; h < index_heads * (part + 1) / parts; h++) {
             float *query = call->index_query + (row * call->index_heads + h) * call->index_dim;
             rotate(query, call->index_rope_style, call->rope, cos, sin);
         }

@@ -16,6 +16,12 @@
 #define FETCH_TO_KEEP(at) __builtin_prefetch(at, 0, 3)
 #define CELLS (TILE_ROWS * TILE_PANELS)
 
+// Rows of a tile, so that all tiles of `rows` are nearly of one size.
+INLINE int64_t even_step(int64_t rows, int64_t most) {
+    int64_t tiles = (rows + most - 1) / most;
+    return (rows + tiles - 1) / tiles;
+}
+
 // What is needed soon, to be fetched line by line while a tile is computed: from so many streams, `step` bytes apart, at
 // most as many as the tile has panels.
 typedef struct {
@@ -23,12 +29,6 @@ typedef struct {
     int64_t step;
     int64_t streams;
 } lines_ahead;
-
-// Rows of a tile, so that all tiles of `rows` are nearly of one size.
-INLINE int64_t even_step(int64_t rows, int64_t most) {
-    int64_t tiles = (rows + most - 1) / most;
-    return (rows + tiles - 1) / tiles;
-}
 
 #define NOTHING_AHEAD ((lines_ahead){0, 0, 0})
 

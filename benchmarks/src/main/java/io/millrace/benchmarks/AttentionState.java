@@ -7,6 +7,7 @@ import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.MlaForm;
 import io.millrace.kernels.MlaShape;
 import io.millrace.kernels.MlaWeights;
+import io.millrace.kernels.PackedMatrices;
 import io.millrace.kernels.PackedMatrix;
 import io.millrace.kernels.QuantFormat;
 import io.millrace.kernels.RopeRows;
@@ -104,8 +105,8 @@ final class AttentionState implements AutoCloseable {
                 bench.matrix(w8, mla.cacheRow(), mla.hiddenSize()),
                 bench.ones(mla.kvLoraRank()),
                 List.of(),
-                absorb,
-                values,
+                PackedMatrices.of(head -> "keyAbsorb " + head, absorb),
+                PackedMatrices.of(head -> "valueUp " + head, values),
                 bench.matrix(w8, mla.hiddenSize(), mla.heads() * mla.vDim()));
     }
 

@@ -4,6 +4,7 @@ import io.millrace.kernels.ExpertGating;
 import io.millrace.kernels.GatedMlpWeights;
 import io.millrace.kernels.MoeWeights;
 import io.millrace.kernels.QuantFormat;
+import io.millrace.kernels.RoutedExperts;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,7 +53,7 @@ public class ExpertsBenchmark {
             new ExpertGating(1, 1, 1, 1, true, 1),
             bench.matrix(QuantFormat.F32, 1, 8),
             MemorySegment.NULL,
-            List.of(mlp(QuantFormat.F32, 8, 8)),
+            RoutedExperts.of("expert ", List.of(mlp(QuantFormat.F32, 8, 8))),
             mlp(QuantFormat.F32, 8, 8));
     private MemorySegment x = MemorySegment.NULL;
     private MemorySegment y = MemorySegment.NULL;
@@ -77,7 +78,7 @@ public class ExpertsBenchmark {
                 new ExpertGating(sizes.experts(), sizes.chosen(), 1, 1, true, 1),
                 bench.matrix(QuantFormat.F32, sizes.experts(), hidden),
                 bench.zeros(sizes.experts()),
-                experts,
+                RoutedExperts.of("expert ", experts),
                 mlp(QuantFormat.W8A8, sizes.expertWidth(), hidden));
         x = bench.floats((long) (INPUTS + rows) * hidden);
         y = bench.zeros((long) rows * hidden);

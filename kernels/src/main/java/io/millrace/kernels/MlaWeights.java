@@ -30,40 +30,11 @@ public record MlaWeights(
         PackedMatrices valueUp,
         PackedMatrix output) {
 
-    /// @throws IllegalArgumentException if a head's matrix has another size than the shape says, or the heads of a
-    ///     list were packed differently
+    /// @throws IllegalArgumentException if a head's matrix has another size than the shape says, or those of
+    ///     `keyUp` are not alike
     public MlaWeights {
         OperatorArguments.heads("keyUp", keyUp, shape, shape.nopeDim(), shape.kvLoraRank());
         OperatorArguments.heads("keyAbsorb", keyAbsorb, shape, shape.kvLoraRank(), shape.nopeDim());
         OperatorArguments.heads("valueUp", valueUp, shape, shape.vDim(), shape.kvLoraRank());
-    }
-
-    /// Puts the matrices of heads together.
-    ///
-    /// @throws IllegalArgumentException as above
-    public MlaWeights(
-            MlaShape shape,
-            MemorySegment inputNorm,
-            PackedMatrix qA,
-            MemorySegment qANorm,
-            PackedMatrix qB,
-            PackedMatrix kvA,
-            MemorySegment kvANorm,
-            List<PackedMatrix> keyUp,
-            List<PackedMatrix> keyAbsorb,
-            List<PackedMatrix> valueUp,
-            PackedMatrix output) {
-        this(
-                shape,
-                inputNorm,
-                qA,
-                qANorm,
-                qB,
-                kvA,
-                kvANorm,
-                keyUp,
-                PackedMatrices.of(head -> "keyAbsorb " + head, keyAbsorb),
-                PackedMatrices.of(head -> "valueUp " + head, valueUp),
-                output);
     }
 }

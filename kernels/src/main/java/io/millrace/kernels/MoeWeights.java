@@ -1,7 +1,6 @@
 package io.millrace.kernels;
 
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 
 /// A mixture-of-experts feed-forward.
 ///
@@ -21,17 +20,5 @@ public record MoeWeights(
     ///     packed by another provider than the gate
     public MoeWeights {
         OperatorArguments.experts(gating, gate, experts);
-    }
-
-    /// Puts experts together.
-    ///
-    /// @throws IllegalArgumentException as above, or if the experts are not alike
-    public MoeWeights(
-            ExpertGating gating,
-            PackedMatrix gate,
-            MemorySegment correctionBias,
-            List<GatedMlpWeights> experts,
-            GatedMlpWeights shared) {
-        this(gating, gate, correctionBias, RoutedExperts.of(experts), shared);
     }
 }

@@ -4,38 +4,40 @@ import java.util.AbstractList;
 import java.util.List;
 import java.util.RandomAccess;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 
-/// The routed experts of a layer: feed-forwards of one shape and format, and each projection of all of them.
+/// The routed experts of a layer: feed-forwards of one shape and rotation, and each projection of all of them.
 public final class RoutedExperts extends AbstractList<GatedMlpWeights> implements RandomAccess {
     private final List<GatedMlpWeights> experts;
     private final PackedMatrices gates;
     private final PackedMatrices ups;
     private final PackedMatrices downs;
 
-    private RoutedExperts(List<GatedMlpWeights> experts) {
+    private RoutedExperts(String name, List<GatedMlpWeights> experts) {
         this.experts = List.copyOf(experts);
-        this.gates = all("gate", GatedMlpWeights::gate);
-        this.ups = all("up", GatedMlpWeights::up);
-        this.downs = all("down", GatedMlpWeights::down);
+        this.gates = all(e -> name + e + ".gate", GatedMlpWeights::gate);
+        this.ups = all(e -> name + e + ".up", GatedMlpWeights::up);
+        this.downs = all(e -> name + e + ".down", GatedMlpWeights::down);
     }
 
-    private PackedMatrices all(String projection, Function<GatedMlpWeights, PackedMatrix> of) {
-        return PackedMatrices.of(
-                e -> "expert " + e + "." + projection, experts.stream().map(of).toList());
+    private PackedMatrices all(IntFunction<String> name, Function<GatedMlpWeights, PackedMatrix> projection) {
+        return PackedMatrices.of(name, experts.stream().map(projection).toList());
     }
 
     /// Puts experts together.
     ///
-    /// @throws IllegalArgumentException if one has other sizes, formats, layouts or another rotation than the first
-    public static RoutedExperts of(List<GatedMlpWeights> experts) {
+    /// @param name  what each is called in messages, before its number
+    /// @throws IllegalArgumentException if one has other sizes or another rotation than the first, or was packed by
+    ///     another provider
+    public static RoutedExperts of(String name, List<GatedMlpWeights> experts) {
         for (int e = 1; e < experts.size(); e++) {
             int expected = experts.getFirst().rotation();
             if (experts.get(e).rotation() != expected) {
-                throw new IllegalArgumentException("expert " + e + ": rotation "
-                        + experts.get(e).rotation() + " (expected: " + expected + ", as expert 0)");
+                throw new IllegalArgumentException(name + e + ": rotation "
+                        + experts.get(e).rotation() + " (expected: " + expected + ", as " + name + "0)");
             }
         }
-        return new RoutedExperts(experts);
+        return new RoutedExperts(name, experts);
     }
 
     @Override

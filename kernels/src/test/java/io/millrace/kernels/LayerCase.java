@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /// Random weights of an attention layer with its indexer, to be packed by any provider.
 public final class LayerCase {
@@ -67,9 +68,13 @@ public final class LayerCase {
                 pack(kernels, matrices.get(2)),
                 kvANorm,
                 keyUp.stream().map(m -> pack(kernels, m)).toList(),
-                keyUp.stream().map(m -> packTransposed(kernels, m)).toList(),
-                valueUp.stream().map(m -> pack(kernels, m)).toList(),
+                all(keyUp.stream().map(m -> packTransposed(kernels, m))),
+                all(valueUp.stream().map(m -> pack(kernels, m))),
                 pack(kernels, matrices.get(3)));
+    }
+
+    private static PackedMatrices all(Stream<PackedMatrix> heads) {
+        return PackedMatrices.of(head -> "head " + head, heads.toList());
     }
 
     public IndexerWeights packIndexer(Kernels kernels, int topK) {

@@ -49,7 +49,8 @@ public record MixtureCase(
             experts.add(mlp(kernels, format, matrices.subList(3 * e, 3 * e + 3), rotation));
         }
         GatedMlpWeights shared = experts.removeLast();
-        return new MoeWeights(gating, kernels.pack(gate, Arena.ofAuto()), bias, experts, shared);
+        return new MoeWeights(
+                gating, kernels.pack(gate, Arena.ofAuto()), bias, RoutedExperts.of("expert ", experts), shared);
     }
 
     /// A packed feed-forward.

@@ -17,7 +17,9 @@ import io.millrace.kernels.MlaForm;
 import io.millrace.kernels.MlaShape;
 import io.millrace.kernels.MlaWeights;
 import io.millrace.kernels.MoeWeights;
+import io.millrace.kernels.PackedMatrices;
 import io.millrace.kernels.PackedMatrix;
+import io.millrace.kernels.RoutedExperts;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -118,8 +120,8 @@ final class WeightLoader {
                 matrix(self + "kv_a_proj_with_mqa.weight", shape.cacheRow(), hidden),
                 vector(self + "kv_a_layernorm.weight", shape.kvLoraRank()),
                 List.copyOf(keyUp),
-                List.copyOf(keyAbsorb),
-                List.copyOf(valueUp),
+                PackedMatrices.of(head -> self + "kv_b_proj, key of head " + head, keyAbsorb),
+                PackedMatrices.of(head -> self + "kv_b_proj, value of head " + head, valueUp),
                 matrix(self + "o_proj.weight", hidden, heads * shape.vDim()));
     }
 
@@ -150,7 +152,7 @@ final class WeightLoader {
                 config.gating(),
                 matrix(prefix + "gate.weight", count, config.hiddenSize()),
                 vector(prefix + "gate.e_score_correction_bias", count),
-                List.copyOf(experts),
+                RoutedExperts.of(prefix + "experts.", experts),
                 mlp(prefix + "shared_experts.", width * config.sharedExperts(), block(WeightRotation::sharedBlock)));
     }
 

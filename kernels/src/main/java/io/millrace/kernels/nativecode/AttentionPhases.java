@@ -194,7 +194,7 @@ final class AttentionPhases {
                 .put(stateFloats)
                 .put(joinParts(segments));
         call.put(latents.floats(rowCount * s.heads() * s.kvLoraRank())).put(s.kvLoraRank());
-        int inputs = RoundedRows.inputs(c.weights.valueUp().getFirst());
+        int inputs = c.weights.valueUp().integerInputs();
         if (inputs > 0) {
             rounded.reserve(rowCount * s.heads(), inputs).put(call);
         } else {

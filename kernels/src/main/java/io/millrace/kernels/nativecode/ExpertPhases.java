@@ -6,7 +6,6 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import io.millrace.kernels.ExpertGating;
 import io.millrace.kernels.GatedMlpWeights;
 import io.millrace.kernels.MoeWeights;
-import io.millrace.kernels.PackedMatrix;
 import io.millrace.kernels.RoutedExperts;
 import io.millrace.kernels.gating.ExpertRouting;
 import io.millrace.kernels.pool.KernelPool;
@@ -55,7 +54,7 @@ final class ExpertPhases {
     void dense(GatedMlpWeights w, long x, int rows, long y) {
         int hidden = w.down().outFeatures();
         int width = w.gate().outFeatures();
-        roundInput(x, hidden, rows, w.gate(), w.up());
+        roundInput(x, hidden, rows, RoundedRows.inputs(w.gate(), w.up()));
         long gate = gates.floats((long) rows * width);
         long up = ups.floats((long) rows * width);
         var in = LinearPhase.Rows.of(x, hidden, roundedInput, rows);
@@ -63,13 +62,12 @@ final class ExpertPhases {
                 .add(w.gate(), in, gate, width)
                 .add(w.up(), in, up, width)
                 .run(pool);
-        inner(new Inner(gate, up, width), w, roundedInner, rows);
+        inner(new Inner(gate, up, width), w.rotation(), RoundedRows.inputs(w.down()), roundedInner, rows);
         linear.begin(1).add(w.down(), LinearPhase.Rows.of(gate, width, roundedInner, rows), y, hidden);
         linear.run(pool);
     }
 
-    private void roundInput(long x, int hidden, int rows, PackedMatrix... weights) {
-        int inputs = RoundedRows.inputs(weights);
+    private void roundInput(long x, int hidden, int rows, int inputs) {
         if (inputs > 0) {
             rowPhases.round(new RowPhases.Rounding(x, hidden, 0, hidden, inputs), roundedInput, rows);
         }
@@ -79,11 +77,12 @@ final class ExpertPhases {
         ExpertGating gating = w.gating();
         int hidden = w.gate().inFeatures();
         route(w, x.address(), rows);
-        GatedMlpWeights some = w.experts().getFirst();
+        RoutedExperts experts = w.experts();
         GatedMlpWeights shared = w.shared();
-        roundInput(x.address(), hidden, rows, some.gate(), some.up(), shared.gate(), shared.up());
+        int inputs = Math.max(experts.gates().integerInputs(), experts.ups().integerInputs());
+        roundInput(x.address(), hidden, rows, Math.max(inputs, RoundedRows.inputs(shared.gate(), shared.up())));
         int pairs = rows * gating.topK();
-        int width = some.gate().outFeatures();
+        int width = experts.getFirst().gate().outFeatures();
         int sharedWidth = shared.gate().outFeatures();
         // The shared rows come after the pairs; their width may differ.
         long gate = gates.floats((long) pairs * width + (long) rows * sharedWidth);
@@ -95,9 +94,11 @@ final class ExpertPhases {
         linear.add(shared.gate(), in, gate + sharedShift, sharedWidth)
                 .add(shared.up(), in, up + sharedShift, sharedWidth)
                 .run(pool);
-        inner(new Inner(gate, up, width), some, roundedInner, pairs);
+        int rotation = experts.getFirst().rotation();
+        inner(new Inner(gate, up, width), rotation, experts.downs().integerInputs(), roundedInner, pairs);
         lowerRouted(w, gate, width, out);
-        inner(new Inner(gate + sharedShift, up + sharedShift, sharedWidth), shared, roundedInput, rows);
+        var sharedInner = new Inner(gate + sharedShift, up + sharedShift, sharedWidth);
+        inner(sharedInner, shared.rotation(), RoundedRows.inputs(shared.down()), roundedInput, rows);
         long sharedOut = out + (long) pairs * hidden * Float.BYTES;
         var sharedIn = LinearPhase.Rows.of(gate + sharedShift, sharedWidth, roundedInput, rows);
         linear.add(shared.down(), sharedIn, sharedOut, hidden).run(pool);
@@ -107,9 +108,8 @@ final class ExpertPhases {
     /// Inner activations: addresses of gate and up, and their width.
     private record Inner(long gate, long up, int width) {}
 
-    private void inner(Inner i, GatedMlpWeights w, RoundedRows rounded, int rows) {
-        int inputs = RoundedRows.inputs(w.down());
-        rowPhases.inner(new RowPhases.Inner(i.gate, i.up, i.width, i.width, w.rotation(), inputs, rounded), rows);
+    private void inner(Inner i, int rotation, int inputs, RoundedRows rounded, int rows) {
+        rowPhases.inner(new RowPhases.Inner(i.gate, i.up, i.width, i.width, rotation, inputs, rounded), rows);
     }
 
     private void route(MoeWeights w, long x, int rows) {

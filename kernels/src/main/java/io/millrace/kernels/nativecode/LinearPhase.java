@@ -70,7 +70,7 @@ final class LinearPhase {
 
     /// The same with one of several matrices.
     LinearPhase add(PackedMatrices all, int number, Rows in, long y, long yStep) {
-        return add(all.getFirst(), all.address(number), in, y, yStep);
+        return add(all.like(number), all.address(number), in, y, yStep);
     }
 
     // With the matrix at an address that is like `w`.

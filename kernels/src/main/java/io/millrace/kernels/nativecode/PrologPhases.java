@@ -154,7 +154,7 @@ final class PrologPhases {
         putRounded(roundedLatent, c.rows(), latentInputs(c));
         call.put(p.key).put(p.keyStep).put(c.out.latent());
         call.put(p.heads).put(p.headStep).put(absorbFactors(w));
-        int headInputs = RoundedRows.inputs(w.keyAbsorb().getFirst());
+        int headInputs = w.keyAbsorb().integerInputs();
         putRounded(roundedHeads, (long) c.rows() * s.heads(), headInputs);
         call.put(c.out.query());
         putIndexer(indexer, p);
@@ -183,9 +183,11 @@ final class PrologPhases {
     // Scales of W_UK lie along the inputs of the absorbing product.
     private long absorbFactors(MlaWeights w) {
         MemorySegment factors = factorBuffer.bytes((long) w.shape().heads() * Long.BYTES);
-        PackedMatrix first = w.keyAbsorb().getFirst();
         for (int h = 0; h < w.shape().heads(); h++) {
-            factors.setAtIndex(JAVA_LONG, h, inputScales(first, w.keyAbsorb().address(h)));
+            factors.setAtIndex(
+                    JAVA_LONG,
+                    h,
+                    inputScales(w.keyAbsorb().like(h), w.keyAbsorb().address(h)));
         }
         return factors.address();
     }

@@ -82,6 +82,7 @@ class LongRowsTest {
         int rows = 13;
         StepCase step = new StepCase(random, layer, format, 1, new int[] {past}, new int[] {rows});
         MemorySegment x = random.floats((long) rows * shape.hiddenSize(), 1);
+        MemorySegment broken = Floats.zeros((long) rows * shape.hiddenSize()).fill((byte) 0xff);
         int all = past + rows;
         LayerRun expected = new LayerRun(scalar, layer, step, MlaForm.ABSORBED, all).run(x, 0, rows);
         LayerRun whole;
@@ -93,6 +94,8 @@ class LongRowsTest {
             for (int threads = 1; threads <= 3; threads++) {
                 try (NativeKernels kernels = started(threads, level)) {
                     for (int part : new int[] {1, 2, 12, rows}) {
+                        // Whatever rows before have left in memory must not reach these.
+                        new LayerRun(kernels, layer, step, MlaForm.ABSORBED, all).run(broken, 0, part);
                         LayerRun run = new LayerRun(kernels, layer, step, MlaForm.ABSORBED, all);
                         for (int from = 0; from < rows; from += part) {
                             run.run(x, from, Math.min(part, rows - from));

@@ -16,6 +16,7 @@ import io.millrace.kernels.PackedMatrix;
 import io.millrace.kernels.PagedRows;
 import io.millrace.kernels.QuantFormat;
 import io.millrace.kernels.RopeStyle;
+import io.millrace.kernels.RoutedExperts;
 import io.millrace.kernels.RowBatch;
 import io.millrace.kernels.Selection;
 import io.millrace.kernels.scalar.ScalarKernels;
@@ -70,7 +71,11 @@ class TouchedBytesTest {
         MemorySegment.copy(bias, 0, correction, JAVA_FLOAT, 0, bias.length);
         PackedMatrix gate = matrix(EXPERTS, EXPERTS, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1);
         return new MoeWeights(
-                new ExpertGating(EXPERTS, 2, 1, 1, true, 1), gate, correction, experts, experts.getFirst());
+                new ExpertGating(EXPERTS, 2, 1, 1, true, 1),
+                gate,
+                correction,
+                RoutedExperts.of("expert ", experts),
+                experts.getFirst());
     }
 
     private static long bytes(MoeWeights weights, int expert) {
