@@ -7,6 +7,7 @@ import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.QuantFormat;
 import io.millrace.kernels.nativecode.IsaLevel;
 import io.millrace.kernels.nativecode.MachineLimits;
+import io.millrace.kernels.nativecode.MachineLimits.Speeds;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -22,7 +23,8 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 
 /// Every benchmark runs once on small sizes, and costs are those computed by hand.
 class OperatorBenchmarksTest {
-    private static final MachineLimits MACHINE = new MachineLimits(IsaLevel.AVX2, 2, 1000, 900, 950, 400, 200);
+    private static final MachineLimits MACHINE =
+            new MachineLimits(IsaLevel.AVX2, 2, new Speeds(1000, 400, 200), new Speeds(950, 380, 190), 900);
 
     @Test
     void everyBenchmarkRuns() throws RunnerException {

@@ -7,33 +7,24 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.function.DoubleBinaryOperator;
 
 /// What the machine can do at most with some threads and an instruction set, measured in C: the yardstick
-/// of kernels. Other load on the machine lowers it; the best of several rounds counts.
+/// of kernels. Other load on the machine lowers it, so of several rounds the best counts, and beside it
+/// the median.
 ///
-/// @param isa               instruction set
-/// @param threads           threads that measured together
-/// @param readBytesPerSecond  reading of memory that no cache holds
-/// @param meanReadBytesPerSecond  the same on the average of all rounds: what memory gives for longer than a moment
-/// @param medianReadBytesPerSecond  the same in the median of these rounds: what memory gives while nobody takes
-///                                   processor or memory away
-/// @param int8OpsPerSecond    int8 products and additions into int32, from registers
-/// @param floatOpsPerSecond   float32 products and additions, from registers
-public record MachineLimits(
-        IsaLevel isa,
-        int threads,
-        double readBytesPerSecond,
-        double meanReadBytesPerSecond,
-        double medianReadBytesPerSecond,
-        double int8OpsPerSecond,
-        double floatOpsPerSecond) {
+/// @param isa      instruction set
+/// @param threads  threads that measured together
+/// @param best     of all rounds: what the machine can do
+/// @param median   of them: what it does in a typical moment, beside whatever else uses it
+/// @param meanReadBytesPerSecond  reading on the average of all rounds: what memory gives for longer than a moment
+public record MachineLimits(IsaLevel isa, int threads, Speeds best, Speeds median, double meanReadBytesPerSecond) {
     private static final long READ_BYTES = 1L << 30;
     private static final int CHUNK_BYTES = 1 << 22;
     private static final int READ_CHUNKS = (int) (READ_BYTES / CHUNK_BYTES);
     private static final int PRODUCT_ROUNDS = 20_000;
     private static final int PRODUCT_CHUNKS_PER_THREAD = 16;
-    private static final int REPEATS = 7;
-    private static final int READ_REPEATS = 21;
+    private static final int REPEATS = 21;
     private static final int OPS_PER_PRODUCT = 2;
     private static final int ALIGNMENT = 4096;
     private static final double NANOS = 1e9;
@@ -63,14 +54,41 @@ public record MachineLimits(
             call.set(JAVA_LONG, 2L * Long.BYTES, PRODUCT_ROUNDS);
             call.set(JAVA_LONG, 3L * Long.BYTES, results.address());
             Round round = new Round(library, pool, call);
-            Times reading = round.times("limit_read", READ_CHUNKS, READ_REPEATS);
-            double read = READ_BYTES / reading.best();
-            double meanRead = READ_BYTES / reading.mean();
-            double medianRead = READ_BYTES / reading.median();
-            double int8 = round.opsPerSecond("limit_int8", threads);
-            double floats = round.opsPerSecond("limit_float", threads);
-            return new MachineLimits(library.level(), threads, read, meanRead, medianRead, int8, floats);
+            Times reading = round.times("limit_read", READ_CHUNKS);
+            Times int8 = round.productTimes("limit_int8", threads);
+            Times floats = round.productTimes("limit_float", threads);
+            return new MachineLimits(
+                    library.level(),
+                    threads,
+                    new Speeds(READ_BYTES / reading.best(), 1 / int8.best(), 1 / floats.best()),
+                    new Speeds(READ_BYTES / reading.median(), 1 / int8.median(), 1 / floats.median()),
+                    READ_BYTES / reading.mean());
         }
+    }
+
+    /// Reading of memory that no cache holds.
+    public double readBytesPerSecond() {
+        return best.readBytesPerSecond;
+    }
+
+    /// The same in the median round.
+    public double medianReadBytesPerSecond() {
+        return median.readBytesPerSecond;
+    }
+
+    /// int8 products and additions into int32, from registers.
+    public double int8OpsPerSecond() {
+        return best.int8OpsPerSecond;
+    }
+
+    /// float32 products and additions, from registers.
+    public double floatOpsPerSecond() {
+        return best.floatOpsPerSecond;
+    }
+
+    /// The limits of a typical moment: those of the median round in the place of the best.
+    public MachineLimits typical() {
+        return new MachineLimits(isa, threads, median, median, meanReadBytesPerSecond);
     }
 
     /// The higher of each limit: of two measurements the one that was disturbed less.
@@ -78,21 +96,34 @@ public record MachineLimits(
         return new MachineLimits(
                 isa,
                 threads,
-                Math.max(readBytesPerSecond, other.readBytesPerSecond),
-                Math.max(meanReadBytesPerSecond, other.meanReadBytesPerSecond),
-                Math.max(medianReadBytesPerSecond, other.medianReadBytesPerSecond),
-                Math.max(int8OpsPerSecond, other.int8OpsPerSecond),
-                Math.max(floatOpsPerSecond, other.floatOpsPerSecond));
+                best.merge(other.best, Math::max),
+                median.merge(other.median, Math::max),
+                Math.max(meanReadBytesPerSecond, other.meanReadBytesPerSecond));
     }
 
     /// The limits around something that ran between two measurements: the higher of each, and of averages and medians
     /// the average.
     public MachineLimits around(MachineLimits other) {
-        double mean = average(meanReadBytesPerSecond, other.meanReadBytesPerSecond);
-        double median = average(medianReadBytesPerSecond, other.medianReadBytesPerSecond);
-        MachineLimits best = best(other);
         return new MachineLimits(
-                isa, threads, best.readBytesPerSecond, mean, median, best.int8OpsPerSecond, best.floatOpsPerSecond);
+                isa,
+                threads,
+                best.merge(other.best, Math::max),
+                median.merge(other.median, MachineLimits::average),
+                average(meanReadBytesPerSecond, other.meanReadBytesPerSecond));
+    }
+
+    /// What a round reached.
+    ///
+    /// @param readBytesPerSecond  reading of memory that no cache holds
+    /// @param int8OpsPerSecond    int8 products and additions into int32, from registers
+    /// @param floatOpsPerSecond   float32 products and additions, from registers
+    public record Speeds(double readBytesPerSecond, double int8OpsPerSecond, double floatOpsPerSecond) {
+        private Speeds merge(Speeds other, DoubleBinaryOperator by) {
+            return new Speeds(
+                    by.applyAsDouble(readBytesPerSecond, other.readBytesPerSecond),
+                    by.applyAsDouble(int8OpsPerSecond, other.int8OpsPerSecond),
+                    by.applyAsDouble(floatOpsPerSecond, other.floatOpsPerSecond));
+        }
     }
 
     // Of two speeds over the same way.
@@ -100,31 +131,33 @@ public record MachineLimits(
         return 2 / (1 / one + 1 / other);
     }
 
-    private record Times(double best, double mean, double median) {}
+    private record Times(double best, double mean, double median) {
+        Times over(double amount) {
+            return new Times(best / amount, mean / amount, median / amount);
+        }
+    }
 
     private record Round(NativeLibrary library, KernelPool pool, MemorySegment call) {
         /// Times of all chunks, in seconds.
-        Times times(String function, int chunks, int repeats) {
+        Times times(String function, int chunks) {
             MemorySegment code = library.function(function);
             long address = call.address();
-            long[] nanos = new long[repeats];
-            for (int i = 0; i < repeats; i++) {
+            long[] nanos = new long[REPEATS];
+            for (int i = 0; i < REPEATS; i++) {
                 long started = System.nanoTime();
                 pool.run((chunk, worker) -> NativeLibrary.run(code, true, address, chunk, worker), chunks);
                 nanos[i] = System.nanoTime() - started;
             }
             Arrays.sort(nanos);
             double mean = Arrays.stream(nanos).average().orElseThrow();
-            return new Times(nanos[0] / NANOS, mean / NANOS, nanos[repeats / 2] / NANOS);
+            return new Times(nanos[0] / NANOS, mean / NANOS, nanos[REPEATS / 2] / NANOS);
         }
 
-        double opsPerSecond(String function, int threads) {
+        /// Times of an operation, in seconds.
+        Times productTimes(String function, int threads) {
             int chunks = threads * PRODUCT_CHUNKS_PER_THREAD;
             long products = NativeLibrary.ask(library.function(function + "_products"), call.address());
-            return (double) OPS_PER_PRODUCT
-                    * products
-                    * chunks
-                    / times(function, chunks, REPEATS).best();
+            return times(function, chunks).over((double) OPS_PER_PRODUCT * products * chunks);
         }
     }
 }

@@ -3,6 +3,7 @@ package io.millrace.kernels.nativecode;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.millrace.kernels.nativecode.MachineLimits.Speeds;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -19,19 +20,34 @@ class MachineLimitsTest {
         assertThat(limits.meanReadBytesPerSecond()).isBetween(1e7, limits.readBytesPerSecond());
         assertThat(limits.floatOpsPerSecond()).isBetween(1e8, 1e12);
         assertThat(limits.int8OpsPerSecond()).isBetween(1e8, 1e13);
+        assertThat(limits.median().floatOpsPerSecond()).isBetween(1e7, limits.floatOpsPerSecond());
+        assertThat(limits.median().int8OpsPerSecond()).isBetween(1e7, limits.int8OpsPerSecond());
     }
 
     @Test
     void theBetterOfTwoMeasurementsCounts() {
-        MachineLimits one = new MachineLimits(IsaLevel.AVX2, 2, 3, 2, 2, 5, 6);
-        assertThat(one.best(new MachineLimits(IsaLevel.AVX2, 2, 4, 1, 3, 4, 7)))
-                .isEqualTo(new MachineLimits(IsaLevel.AVX2, 2, 4, 2, 3, 5, 7));
+        assertThat(limits(new Speeds(3, 5, 6), new Speeds(2, 4, 3), 2)
+                        .best(limits(new Speeds(4, 4, 7), new Speeds(3, 2, 5), 1)))
+                .isEqualTo(limits(new Speeds(4, 5, 7), new Speeds(3, 4, 5), 2));
     }
 
     @Test
     void aroundSomethingTheBetterCountsAndTheAverageOfAverages() {
-        MachineLimits before = new MachineLimits(IsaLevel.AVX2, 2, 3, 2, 2, 5, 6);
-        assertThat(before.around(new MachineLimits(IsaLevel.AVX2, 2, 10, 6, 2, 4, 7)))
-                .isEqualTo(new MachineLimits(IsaLevel.AVX2, 2, 10, 3, 2, 5, 7));
+        assertThat(limits(new Speeds(3, 5, 6), new Speeds(2, 6, 3), 2)
+                        .around(limits(new Speeds(10, 4, 7), new Speeds(2, 2, 6), 6)))
+                .isEqualTo(limits(new Speeds(10, 5, 7), new Speeds(2, 3, 4), 3));
+    }
+
+    @Test
+    void aTypicalMomentIsTheMedianRound() {
+        MachineLimits typical =
+                limits(new Speeds(3, 5, 6), new Speeds(2, 4, 3), 2).typical();
+        assertThat(typical.readBytesPerSecond()).isEqualTo(2);
+        assertThat(typical.int8OpsPerSecond()).isEqualTo(4);
+        assertThat(typical.floatOpsPerSecond()).isEqualTo(3);
+    }
+
+    private static MachineLimits limits(Speeds best, Speeds median, double meanRead) {
+        return new MachineLimits(IsaLevel.AVX2, 2, best, median, meanRead);
     }
 }

@@ -25,10 +25,16 @@ final class BenchFigures {
                 parts.add(bytes(row));
             }
             row.int8Share()
-                    .ifPresent(share -> parts.add(text("int8 products at least %.0f %% of the peak", PERCENT * share)));
+                    .ifPresent(share -> parts.add(text(
+                            "int8 products at least %.0f %% of the peak, %.0f %% of that of the median round",
+                            PERCENT * share,
+                            PERCENT * row.int8ShareOfMedianRound().orElseThrow())));
             row.attentionMicros().ifPresent(micros -> parts.add(text("attention part %.0f us", micros)));
             row.attentionShare()
-                    .ifPresent(share -> parts.add(text("attention %.0f %% of its own limit", PERCENT * share)));
+                    .ifPresent(share -> parts.add(text(
+                            "attention %.0f %% of its own limit, %.0f %% of that of the median round",
+                            PERCENT * share,
+                            PERCENT * row.attentionShareOfMedianRound().orElseThrow())));
             if (!parts.isEmpty()) {
                 lines.add("  " + label(row) + ": " + String.join("; ", parts));
             }

@@ -64,8 +64,10 @@ final class BenchJson {
         put(object, "medianStepMicros", row.medianStepMicros());
         put(object, "medianStepBytesPerSecond", row.medianStepBytesPerSecond());
         put(object, "int8ShareInWeightOperators", row.int8Share());
+        put(object, "int8ShareOfMedianRound", row.int8ShareOfMedianRound());
         put(object, "attentionMicrosPerToken", row.attentionMicros());
         put(object, "attentionShareOfLimit", row.attentionShare());
+        put(object, "attentionShareOfMedianRound", row.attentionShareOfMedianRound());
         if (!row.microsPerToken().isEmpty()) {
             ObjectNode operators = object.putObject("microsPerToken");
             row.microsPerToken().forEach(operators::put);
@@ -77,7 +79,9 @@ final class BenchJson {
                 .put("meanReadBytesPerSecond", machine.meanReadBytesPerSecond())
                 .put("medianReadBytesPerSecond", machine.medianReadBytesPerSecond())
                 .put("int8OpsPerSecond", machine.int8OpsPerSecond())
-                .put("floatOpsPerSecond", machine.floatOpsPerSecond());
+                .put("medianInt8OpsPerSecond", machine.median().int8OpsPerSecond())
+                .put("floatOpsPerSecond", machine.floatOpsPerSecond())
+                .put("medianFloatOpsPerSecond", machine.median().floatOpsPerSecond());
     }
 
     private static void put(ObjectNode object, String name, OptionalDouble value) {

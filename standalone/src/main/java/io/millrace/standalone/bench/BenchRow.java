@@ -126,6 +126,15 @@ public record BenchRow(
     /// the machine's int8 peak. That time includes roundings and row work, so it is a lower bound of the share
     /// that the products themselves reach. For prefill with integer weights only.
     public OptionalDouble int8Share() {
+        return int8Share(machine);
+    }
+
+    /// The same, of the peak of the median round.
+    public OptionalDouble int8ShareOfMedianRound() {
+        return int8Share(machine.map(MachineLimits::typical));
+    }
+
+    private OptionalDouble int8Share(Optional<MachineLimits> limits) {
         double micros = micros(WEIGHT_OPERATORS);
         if (both().isEmpty()
                 || !(both().get().bound() instanceof RowCost.Computes computes)
@@ -133,7 +142,7 @@ public record BenchRow(
                 || micros == 0) {
             return OptionalDouble.empty();
         }
-        double atPeak = new RowCost.Products(computes.int8InWeights(), 0).seconds(machine.orElseThrow());
+        double atPeak = new RowCost.Products(computes.int8InWeights(), 0).seconds(limits.orElseThrow());
         return OptionalDouble.of(MICRO * atPeak / micros);
     }
 
@@ -144,11 +153,20 @@ public record BenchRow(
 
     /// How much of its own limit dense attention reaches, 1 for all; empty for sparse attention.
     public OptionalDouble attentionShare() {
+        return attentionShare(machine);
+    }
+
+    /// The same, of the limit that the median round allows.
+    public OptionalDouble attentionShareOfMedianRound() {
+        return attentionShare(machine.map(MachineLimits::typical));
+    }
+
+    private OptionalDouble attentionShare(Optional<MachineLimits> limits) {
         double micros = micros(List.of(TimedKernels.ATTENTION));
         return micros == 0
                 ? OptionalDouble.empty()
                 : both().flatMap(RowCost::attention)
-                        .map(a -> OptionalDouble.of(a.limitMicros(machine.orElseThrow()) / micros))
+                        .map(a -> OptionalDouble.of(a.limitMicros(limits.orElseThrow()) / micros))
                         .orElse(OptionalDouble.empty());
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.millrace.kernels.nativecode.IsaLevel;
 import io.millrace.kernels.nativecode.MachineLimits;
+import io.millrace.kernels.nativecode.MachineLimits.Speeds;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,7 +18,8 @@ import tools.jackson.databind.json.JsonMapper;
 
 /// The forms of a report.
 class BenchReportTest {
-    private static final MachineLimits LIMITS = new MachineLimits(IsaLevel.AVX512, 2, 27e9, 25e9, 26e9, 1480e9, 348e9);
+    private static final MachineLimits LIMITS = new MachineLimits(
+            IsaLevel.AVX512, 2, new Speeds(27e9, 1480e9, 348e9), new Speeds(26e9, 1400e9, 330e9), 25e9);
     private static final BenchRow ROW = new BenchRow(
             BenchWork.decode(4096, 64),
             "w8a8",
@@ -27,7 +29,8 @@ class BenchReportTest {
             OptionalDouble.of(0.0285),
             Map.of("linear", 12.5),
             Optional.of(new RowCost(new RowCost.Reads(500e6), Optional.empty())),
-            Optional.of(new MachineLimits(IsaLevel.AVX512, 2, 20e9, 18e9, 19e9, 1400e9, 300e9)));
+            Optional.of(new MachineLimits(
+                    IsaLevel.AVX512, 2, new Speeds(20e9, 1400e9, 300e9), new Speeds(19e9, 1120e9, 240e9), 18e9)));
 
     private static final BenchSetup SETUP = new BenchSetup(
             "mid",
@@ -58,11 +61,9 @@ class BenchReportTest {
                 Optional.of(new MachineLimits(
                         IsaLevel.AVX512,
                         2,
-                        readBytesPerSecond,
-                        readBytesPerSecond,
-                        readBytesPerSecond,
-                        int8OpsPerSecond,
-                        300e9)));
+                        new Speeds(readBytesPerSecond, int8OpsPerSecond, 300e9),
+                        new Speeds(readBytesPerSecond, int8OpsPerSecond, 300e9),
+                        readBytesPerSecond)));
     }
 
     // 1000 us a token, of these 400 inside products with weights and 500 in attention; 280 M and 84 M products.
@@ -135,7 +136,9 @@ class BenchReportTest {
                         "meanReadBytesPerSecond",
                         "medianReadBytesPerSecond",
                         "int8OpsPerSecond",
+                        "medianInt8OpsPerSecond",
                         "floatOpsPerSecond",
+                        "medianFloatOpsPerSecond",
                         "shareOfLimit",
                         "bytesPerToken",
                         "reachedBytesPerSecond",
@@ -228,8 +231,12 @@ class BenchReportTest {
                         .json());
         // 2 x 140 M products are 200 us at 1400 GOPS, of 400 us inside.
         assertThat(json.get(1).path("int8ShareInWeightOperators").asDouble()).isCloseTo(0.5, within(1e-12));
+        // At 1120 GOPS 250 us.
+        assertThat(json.get(1).path("int8ShareOfMedianRound").asDouble()).isCloseTo(0.625, within(1e-12));
         // 2 x 70 M are 100 us, 2 x 45 M at 300 GFLOPS 300 us; the keys would take 50 us.
         assertThat(json.get(1).path("attentionShareOfLimit").asDouble()).isCloseTo(0.8, within(1e-12));
+        // A quarter more each in the median round.
+        assertThat(json.get(1).path("attentionShareOfMedianRound").asDouble()).isCloseTo(1, within(1e-12));
         assertThat(json.get(1).path("attentionMicrosPerToken").asDouble()).isEqualTo(500);
         // 2 x 350 M are 500 us, 2 x 75 M 500 us.
         assertThat(json.get(1).path("limitTokensPerSecond").asDouble()).isCloseTo(1000, within(1e-9));
@@ -263,8 +270,8 @@ class BenchReportTest {
                                 + "reads 1000.0 MB a step, 250.0 a token, at 16.0 GB/s" + mean
                                 + "57.50 ms, at 17.4 GB/s, 92 %" + round,
                         "  prefill 512 at 0, w8a8, dense: " + limits
-                                + "int8 products at least 50 % of the peak; attention part 500 us;"
-                                + " attention 80 % of its own limit",
+                                + "int8 products at least 50 % of the peak, 63 % of that of the median round; attention"
+                                + " part 500 us; attention 80 % of its own limit, 100 % of that of the median round",
                         "time with dense attention over time with sparse attention:",
                         "  prefill 512 at 0, w8a8: attention part 4.00, whole 2.00");
     }

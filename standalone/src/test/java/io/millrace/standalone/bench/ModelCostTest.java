@@ -8,6 +8,7 @@ import io.millrace.engine.profile.WeightProfile;
 import io.millrace.kernels.KvFormat;
 import io.millrace.kernels.nativecode.IsaLevel;
 import io.millrace.kernels.nativecode.MachineLimits;
+import io.millrace.kernels.nativecode.MachineLimits.Speeds;
 import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -62,7 +63,12 @@ class ModelCostTest {
 
     @Test
     void limitsAreBytesOverBandwidthAndProductsOverPeaks() {
-        MachineLimits machine = new MachineLimits(IsaLevel.AVX2, 1, 1_000_000, 900_000, 950_000, 8_461_056, 74_240);
+        MachineLimits machine = new MachineLimits(
+                IsaLevel.AVX2,
+                1,
+                new Speeds(1_000_000, 8_461_056, 74_240),
+                new Speeds(950_000, 8_000_000, 70_000),
+                900_000);
         ModelCost cost = cost(WeightProfile.W8A8, KvFormat.INT8, false);
         assertThat(cost.of(BenchWork.decode(199, 1), 0).limitTokensPerSecond(machine))
                 .isCloseTo(1_000_000 / (453 + 161_472.0), within(1e-9));
