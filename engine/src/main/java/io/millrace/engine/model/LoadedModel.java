@@ -126,7 +126,14 @@ public final class LoadedModel implements AutoCloseable {
     static Kernels open(KernelSettings settings) {
         SelectedKernels selected =
                 KernelProviders.select(settings.suitableProvider(), threads(settings), settings.isaLevel());
-        LOG.info("kernels {}{}", selected.kernels().description(), selected.declinedText());
+        if (selected.isFallback()) {
+            LOG.warn(
+                    "kernels {}, which are slower than those that cannot run{}",
+                    selected.kernels().description(),
+                    selected.declinedText());
+        } else {
+            LOG.info("kernels {}{}", selected.kernels().description(), selected.declinedText());
+        }
         return selected.kernels();
     }
 

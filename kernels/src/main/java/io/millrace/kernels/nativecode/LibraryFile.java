@@ -5,7 +5,10 @@ import java.io.InputStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,8 +21,9 @@ import java.util.Optional;
 /// @param symbols  its functions; empty if it could not be loaded
 /// @param levels   instruction sets that it and this processor have, slowest first
 /// @param reason   why it could not be loaded
+/// @param isHere   whether it should have been: without it, this build has none
 @SuppressWarnings("restricted")
-record LibraryFile(Optional<SymbolLookup> symbols, List<IsaLevel> levels, String reason) {
+record LibraryFile(Optional<SymbolLookup> symbols, List<IsaLevel> levels, String reason, boolean isHere) {
     private static final String LEVELS = "mr_levels";
 
     LibraryFile {
@@ -43,19 +47,51 @@ record LibraryFile(Optional<SymbolLookup> symbols, List<IsaLevel> levels, String
     ///
     /// @param temporary  the folder
     static LibraryFile packaged(Path temporary) {
+        long neededBytes = 0;
         try (InputStream in = LibraryFile.class.getResourceAsStream(resource())) {
             if (in == null) {
-                return failed("no " + resource() + " in this build (a C compiler was missing when it was built)");
+                return absent("no " + resource() + " in this build (a C compiler was missing when it was built)");
             }
+            byte[] library = in.readAllBytes();
+            neededBytes = library.length;
             Path file = Files.createTempFile(temporary, "millrace-kernels", ".so");
             try {
-                Files.write(file, in.readAllBytes());
+                Files.write(file, library);
                 return load(file, "; expected: a temporary folder that may hold programs, see java.io.tmpdir");
             } finally {
                 Files.delete(file);
             }
         } catch (IOException e) {
-            return failed("cannot be written to " + temporary + " (expected: a writable folder, see java.io.tmpdir)");
+            return failed(unwritten(temporary, neededBytes, e));
+        }
+    }
+
+    /// Why a folder did not take the library.
+    ///
+    /// @param neededBytes  of the library
+    static String unwritten(Path folder, long neededBytes, IOException e) {
+        String said = e instanceof FileSystemException told ? told.getReason() : e.getMessage();
+        String reason = switch (e) {
+            case NoSuchFileException _ -> "no such folder";
+            case AccessDeniedException _ -> "no permission";
+            default -> said == null ? "no reason told" : said;
+        };
+        long freeBytes = freeBytes(folder);
+        boolean isFull = freeBytes < neededBytes;
+        return "cannot be written to " + folder + ": " + reason
+                + (isFull ? ", " + (freeBytes >> 10) + " KiB free" : "")
+                + (isFull
+                        ? " (expected: a folder with " + ((neededBytes >> 10) + 1) + " KiB of room"
+                        : " (expected: a writable folder")
+                + ", see java.io.tmpdir)";
+    }
+
+    /// As much as anybody wants where the system does not tell.
+    private static long freeBytes(Path folder) {
+        try {
+            return Files.getFileStore(folder).getUsableSpace();
+        } catch (IOException e) {
+            return Long.MAX_VALUE;
         }
     }
 
@@ -65,14 +101,18 @@ record LibraryFile(Optional<SymbolLookup> symbols, List<IsaLevel> levels, String
             Optional<MemorySegment> levels = symbols.find(LEVELS);
             return levels.isEmpty()
                     ? failed(file + ": no function " + LEVELS + " (expected: the kernels of this build)")
-                    : new LibraryFile(Optional.of(symbols), levels(levels.get()), "");
+                    : new LibraryFile(Optional.of(symbols), levels(levels.get()), "", true);
         } catch (IllegalArgumentException e) {
             return failed(file + " cannot be loaded (" + e.getMessage() + hint + ")");
         }
     }
 
     private static LibraryFile failed(String reason) {
-        return new LibraryFile(Optional.empty(), List.of(), reason);
+        return new LibraryFile(Optional.empty(), List.of(), reason, true);
+    }
+
+    static LibraryFile absent(String reason) {
+        return new LibraryFile(Optional.empty(), List.of(), reason, false);
     }
 
     private static List<IsaLevel> levels(MemorySegment function) {

@@ -64,6 +64,11 @@ public final class NativeKernels implements Kernels {
         return NativeLibrary.absence();
     }
 
+    /// Whether they cannot run although this build has them.
+    public static boolean isBroken() {
+        return NativeLibrary.isBroken();
+    }
+
     /// Opens the kernels.
     ///
     /// @param threads  threads that compute, the caller's included

@@ -41,6 +41,11 @@ final class NativeLibrary {
         return Loaded.FILE.symbols().isPresent() ? Optional.empty() : Optional.of(Loaded.FILE.reason());
     }
 
+    /// Whether it cannot be used although this build has it.
+    static boolean isBroken() {
+        return Loaded.FILE.isHere() && Loaded.FILE.symbols().isEmpty();
+    }
+
     /// Loads the library at the best level up to a cap.
     ///
     /// @param cap  highest level to use; empty for the best this processor has

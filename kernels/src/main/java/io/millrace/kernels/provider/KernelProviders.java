@@ -72,8 +72,9 @@ public final class KernelProviders {
         if (provider.equals("auto") && nativeDeclines.isEmpty() && isa.isEmpty() && vectorDeclines.isEmpty()) {
             nativeDeclines = tooSlow(levels.get());
         }
-        nativeDeclines.ifPresent(reason -> declined.add(new SelectedKernels.Declined("native", reason)));
-        vectorDeclines.ifPresent(reason -> declined.add(new SelectedKernels.Declined("vector", reason)));
+        boolean isBroken = provider.equals("auto") && NativeKernels.isBroken();
+        nativeDeclines.ifPresent(reason -> declined.add(new SelectedKernels.Declined("native", reason, isBroken)));
+        vectorDeclines.ifPresent(reason -> declined.add(new SelectedKernels.Declined("vector", reason, false)));
         return switch (provider) {
             case "auto" -> {
                 if (nativeDeclines.isEmpty()) {

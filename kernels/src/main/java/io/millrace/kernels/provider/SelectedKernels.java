@@ -20,6 +20,13 @@ public record SelectedKernels(Kernels kernels, List<Declined> declined) {
                 .collect(Collectors.joining());
     }
 
+    /// Whether others would have been chosen, were it not for a fault that can be put right.
+    public boolean isFallback() {
+        return declined.stream().anyMatch(Declined::isBroken);
+    }
+
     /// A provider that cannot serve this process.
-    public record Declined(String provider, String reason) {}
+    ///
+    /// @param isBroken  whether it is part of this build and meant for this machine, and something is in its way
+    public record Declined(String provider, String reason, boolean isBroken) {}
 }

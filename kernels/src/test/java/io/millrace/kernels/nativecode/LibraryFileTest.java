@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,7 +30,27 @@ class LibraryFileTest {
     @Test
     void namesAFolderThatCannotBeWritten() {
         assumeTrue(NativeKernels.declines().isEmpty(), "native kernels are not part of this build");
-        assertDeclines(LibraryFile.packaged(folder.resolve("absent")), "cannot be written to " + folder);
+        LibraryFile library = LibraryFile.packaged(folder.resolve("absent"));
+        assertDeclines(library, "cannot be written to " + folder.resolve("absent") + ": no such folder (expected: ");
+        assertThat(library.isHere()).isTrue();
+    }
+
+    @Test
+    void namesTheSpaceThatAFullFolderLacks() throws IOException {
+        long free = Files.getFileStore(folder).getUsableSpace();
+        String reason = LibraryFile.unwritten(folder, free + 2_000_000, new IOException("No space left on device"));
+        assertThat(reason)
+                .matches(Pattern.quote("cannot be written to " + folder + ": No space left on device, ")
+                        + "\\d+ KiB free \\(expected: a folder with \\d+ KiB of room, see java.io.tmpdir\\)");
+        assertThat(LibraryFile.unwritten(folder, 1, new AccessDeniedException("x")))
+                .isEqualTo("cannot be written to " + folder
+                        + ": no permission (expected: a writable folder, see java.io.tmpdir)");
+    }
+
+    @Test
+    void aBuildWithoutALibraryHasNone() {
+        assertThat(LibraryFile.in(folder).isHere()).isTrue();
+        assertThat(LibraryFile.absent("no compiler").isHere()).isFalse();
     }
 
     @Test
