@@ -180,9 +180,13 @@ public final class OperatorArguments {
 
     /// Checks `lightningIndexer`.
     public static void indexer(IndexerProlog indexer, RowBatch batch, Selection selection) {
-        if (indexer.weights().topK() > selection.topK()) {
-            throw new IllegalArgumentException("indexer topK: "
-                    + indexer.weights().topK() + " (expected: at most the selection's " + selection.topK() + ")");
+        int topK = indexer.weights().topK();
+        // A row that sees no more than `topK` slots selects all of them, and lists none.
+        for (int row = 0; topK > selection.topK() && row < batch.rows(); row++) {
+            if (batch.visible(row) > topK) {
+                throw new IllegalArgumentException("indexer topK: " + topK + " (expected: at most the selection's "
+                        + selection.topK() + ", as row " + row + " sees " + batch.visible(row) + " slots)");
+            }
         }
         indexerRows(indexer, batch);
     }

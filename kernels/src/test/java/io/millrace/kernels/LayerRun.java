@@ -75,7 +75,11 @@ public final class LayerRun {
     }
 
     public LayerRun select() {
-        kernels.lightningIndexer(indexer(), step.batch, selection);
+        return select(selection);
+    }
+
+    public LayerRun select(Selection into) {
+        kernels.lightningIndexer(indexer(), step.batch, into);
         return this;
     }
 

@@ -97,7 +97,7 @@ public final class LoadedModel implements AutoCloseable {
         boolean loaded = false;
         try {
             packed = obtained.apply(new ModelPack(directory, config, kernels, settings));
-            int topK = settings.dsa().topKOverride().orElse(config.indexTopK());
+            int topK = topK(config, settings);
             // Dense attention still computes and stores index keys; the indexer then selects nothing.
             int indexerTopK = topK == 0 ? config.indexTopK() : topK;
             ModelWeights weights = new WeightLoader(
@@ -173,7 +173,7 @@ public final class LoadedModel implements AutoCloseable {
     /// of the weights, the sparse attention, the KV format, the form of attention and the kernels'
     /// numerics. Part of the KV namespace.
     public String numericsId() {
-        int topK = settings.dsa().topKOverride().orElse(config.indexTopK());
+        int topK = topK();
         String dsa = topK == 0 ? "dense" : "topk:" + topK;
         String format = switch (settings.kv().format()) {
             case F32 -> "f32";
@@ -219,7 +219,24 @@ public final class LoadedModel implements AutoCloseable {
     }
 
     boolean dense() {
-        return settings.dsa().topKOverride().orElse(config.indexTopK()) == 0;
+        return topK() == 0;
+    }
+
+    /// Slots a row selects, as asked for or as the model has it; 0 is dense attention.
+    public int topK() {
+        return topK(config, settings);
+    }
+
+    // No row sees more slots than there are positions, so a larger selection only takes memory.
+    private static int topK(ModelConfig config, EngineSettings settings) {
+        int topK = settings.dsa().topKOverride().orElse(config.indexTopK());
+        return Math.min(topK, config.maxPositionEmbeddings());
+    }
+
+    /// How the memory of a step's selected slots is taken.
+    SelectionMemory selectionMemory() {
+        String key = settings.dsa().topKOverride().isPresent() ? "millrace.dsa.top-k" : "index_topk";
+        return new SelectionMemory(key, topK());
     }
 
     ModelWeights weights() {

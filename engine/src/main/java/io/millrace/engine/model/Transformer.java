@@ -75,10 +75,11 @@ public final class Transformer implements AutoCloseable {
         this.rmsEps = model.config().rmsEps();
         this.rowBytes = (long) hiddenSize * Float.BYTES;
         int maxRows = limits.maxRows();
+        // First of all, as it may be refused.
+        this.selection = model.selectionMemory().allocate(maxRows, pool.pages());
         IndexerWeights indexer = weights.anyIndexer();
         this.scratch = Scratch.allocate(model.config().mlaShape(), model.mlaForm(), indexer, maxRows, arena);
         this.rope = new RopeAngles(inverseFrequencies, maxRows, arena);
-        this.selection = new Selection(maxRows, Math.max(1, indexer.topK()));
         this.batch = new RowBatch(maxRows, limits.maxSequences());
         var binding = new DecoderLayer.Binding(
                 kernels, model.layout(), pool.memory(), scratch, model.mlaForm(), model.dense());

@@ -9,6 +9,7 @@ import io.millrace.kernels.LayerRun;
 import io.millrace.kernels.MlaForm;
 import io.millrace.kernels.QuantFormat;
 import io.millrace.kernels.SeededRandom;
+import io.millrace.kernels.Selection;
 import io.millrace.kernels.StepCase;
 import io.millrace.kernels.nativecode.IsaLevel;
 import io.millrace.kernels.nativecode.NativeKernels;
@@ -97,6 +98,25 @@ class KernelProvidersTest {
         assertThatThrownBy(() -> KernelProviders.select("gpu", 1))
                 .hasMessageEndingWith("(expected: auto, scalar, vector or native)");
         assertThatThrownBy(() -> KernelProviders.select("auto", 0)).hasMessageContaining("kernel threads: 0");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"scalar", "vector", "native"})
+    void aSelectionHoldsRowsThatSelectAllOrNoMoreThanFits(String provider) {
+        SeededRandom random = SeededRandom.of("KernelProvidersTest");
+        LayerCase layer = new LayerCase(random, LayerCase.odd(), QuantFormat.BF16, 2, 8);
+        StepCase step = new StepCase(random, layer, KvFormat.BF16, 0, new int[] {70}, new int[] {2});
+        try (var kernels = KernelProviders.select(provider, 1).kernels()) {
+            Selection narrow = new Selection(2, 8);
+            LayerRun all = new LayerRun(kernels, layer, step, MlaForm.ABSORBED, 72);
+            all.prolog(random.floats(66, 1), true).select(narrow);
+            assertThat(narrow.selectsAll(1)).isTrue();
+            assertThat(narrow.count(1)).isEqualTo(72);
+            LayerRun best = new LayerRun(kernels, layer, step, MlaForm.ABSORBED, 71);
+            best.prolog(random.floats(66, 1), true);
+            assertThatThrownBy(() -> best.select(narrow))
+                    .hasMessage("indexer topK: 71 (expected: at most the selection's 8, as row 1 sees 72 slots)");
+        }
     }
 
     /// The capability table: every provider computes every combination of formats and forms.

@@ -46,7 +46,7 @@ public record ServedInstance(String instance, String name, LoadedModel model) {
     }
 
     private void checkDsa(DsaSettings dsa) {
-        int served = model.settings().dsa().topKOverride().orElse(model.config().indexTopK());
+        int served = model.topK();
         if (dsa.hasTopK() && dsa.getTopK() != served) {
             throw MillraceException.ofParam(
                     ErrorCode.NOT_SUPPORTED,
