@@ -1,6 +1,7 @@
 package io.millrace.standalone;
 
 import io.millrace.engine.error.MillraceException;
+import io.millrace.standalone.command.AnswerOutput;
 import io.millrace.standalone.command.BenchCommand;
 import io.millrace.standalone.command.ChatCommand;
 import io.millrace.standalone.command.Console;
@@ -67,7 +68,12 @@ public final class MillraceCommand implements Runnable {
         line.setParameterExceptionHandler(UsageError::explain);
         line.setExecutionStrategy(result -> {
             noteUnread(result, console);
-            return new CommandLine.RunLast().execute(result);
+            try {
+                return new CommandLine.RunLast().execute(result);
+            } catch (AnswerOutput.Failure e) {
+                // Of a help text; commands' own failures come by the handler.
+                return explainFailure(e, line);
+            }
         });
         line.setExecutionExceptionHandler((e, failed, result) -> explainFailure(e, failed));
         return line;
@@ -120,6 +126,11 @@ public final class MillraceCommand implements Runnable {
                 line.getErr().println("millrace: " + argument.getMessage());
                 return ExitCode.USAGE;
             }
+            case AnswerOutput.Failure unwritten
+            when unwritten.isReaderGone() -> {
+                return ExitCode.READER_GONE;
+            }
+            case AnswerOutput.Failure unwritten -> line.getErr().println("millrace: " + unwritten.getMessage());
             case IOException io -> line.getErr().println("millrace: input or output failed: " + io.getMessage());
             default -> e.printStackTrace(line.getErr());
         }

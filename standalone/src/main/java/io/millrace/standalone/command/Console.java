@@ -12,7 +12,7 @@ import java.util.TreeMap;
 
 /// What a command reads and writes; a test brings its own. Text is UTF-8 whatever the locale says.
 ///
-/// @param out         answers; buffered, to be flushed
+/// @param out         answers; buffered, to be flushed; of the process's own an [AnswerOutput]
 /// @param err         everything that is not an answer
 /// @param properties  system properties
 public record Console(
@@ -26,7 +26,7 @@ public record Console(
     public static Console ofProcess() {
         return new Console(
                 new FileInputStream(FileDescriptor.in),
-                new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8),
+                AnswerOutput.to(new FileOutputStream(FileDescriptor.out)),
                 new PrintStream(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8),
                 System.getenv(),
                 systemProperties());

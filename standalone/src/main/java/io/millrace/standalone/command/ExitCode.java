@@ -9,5 +9,8 @@ public final class ExitCode {
     /// The command line cannot be understood.
     public static final int USAGE = 2;
 
+    /// Nobody reads the answers any more (`| head -1`): as if SIGPIPE had ended the process.
+    public static final int READER_GONE = 141;
+
     private ExitCode() {}
 }

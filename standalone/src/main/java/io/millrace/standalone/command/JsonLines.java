@@ -44,11 +44,11 @@ final class JsonLines {
         this.answerer = answerer;
     }
 
-    /// Reads to the end of the input, or until nobody reads the answers any more.
+    /// Reads to the end of the input.
     void run(InputStream in, PrintStream out) throws IOException {
         InputStream buffered = new BufferedInputStream(in);
         Line line = nextLine(buffered);
-        for (long number = 1; line != null && !out.checkError(); number++) {
+        for (long number = 1; line != null; number++) {
             if (!line.isBlank()) {
                 out.println(mapper.writeValueAsString(answer(line, number)));
                 out.flush();
