@@ -1,5 +1,6 @@
 package io.millrace.gateway;
 
+import io.millrace.engine.settings.ServedName;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -11,4 +12,8 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 ///                    the embedded
 /// one
 @ConfigurationProperties(prefix = "millrace.model", ignoreUnknownFields = false)
-public record ModelProperties(@Nullable Path path, @Nullable String servedName) {}
+public record ModelProperties(@Nullable Path path, @Nullable String servedName) {
+    public ModelProperties {
+        servedName = ServedName.require("servedName", servedName);
+    }
+}

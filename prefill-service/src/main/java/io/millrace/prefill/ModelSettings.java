@@ -1,5 +1,6 @@
 package io.millrace.prefill;
 
+import io.millrace.engine.settings.ServedName;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -13,6 +14,10 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 public record ModelSettings(@Nullable Path path, @Nullable String servedName) {
     private static final String EMBEDDED_FOLDER = "mini";
     private static final String EMBEDDED_NAME = "millrace-mini";
+
+    public ModelSettings {
+        servedName = ServedName.require("servedName", servedName);
+    }
 
     Path folder() {
         if (path == null) {

@@ -1,5 +1,6 @@
 package io.millrace.standalone.command;
 
+import io.millrace.engine.settings.ServedName;
 import io.millrace.standalone.keys.GivenKey;
 import io.millrace.standalone.keys.GivenKeys;
 import io.millrace.standalone.keys.KeySources;
@@ -106,7 +107,9 @@ public final class SuiteOptions {
     /// @throws IllegalArgumentException  if a key is refused
     SuiteSettings settings(GivenKeys keys) {
         Path folder = keys.of(MODEL).map(SuiteOptions::folder).orElseGet(() -> new ModelOption().directory());
-        String name = keys.of(SERVED_NAME).map(SuiteOptions::name).orElse(null);
+        String name = keys.of(SERVED_NAME)
+                .flatMap(given -> Optional.ofNullable(name(given)))
+                .orElse(null);
         keys.requireSound();
         return SuiteSettings.of(folder).named(name).with(keys.engine()).withServiceKeys(keys.ofServices());
     }
@@ -115,7 +118,11 @@ public final class SuiteOptions {
         return Path.of(required(given, "a model folder; without it, it is the embedded one"));
     }
 
-    private static String name(GivenKey given) {
+    private static @Nullable String name(GivenKey given) {
+        return ServedName.require(given.source(), nameOf(given));
+    }
+
+    private static String nameOf(GivenKey given) {
         return required(given, "a model id; without it, it is the folder's name");
     }
 
