@@ -9,6 +9,7 @@ import io.millrace.kernels.PackedMatrix;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -140,6 +141,10 @@ public final class PackCache {
         PackIdentity identity = request.identity(
                 CheckpointIdentity.ofConfig(request.folder()), CheckpointIdentity.of(request.folder()));
         Path file = directory.path().resolve(fileName(request, identity));
+        if (Files.isDirectory(file)) {
+            throw new FileSystemException(
+                    file.toString(), null, "a folder stands where its file " + file.getFileName() + " belongs");
+        }
         boolean absent = Files.notExists(file);
         Optional<PackedWeights> warm = tryTake(file, request, identity);
         if (warm.isPresent()) {

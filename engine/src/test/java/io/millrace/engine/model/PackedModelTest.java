@@ -154,6 +154,19 @@ class PackedModelTest {
     }
 
     @Test
+    void aFolderInThePlaceOfThePackIsNamed() throws IOException {
+        load(WeightProfile.BF16).close();
+        Path pack = onlyPack();
+        Files.delete(pack);
+        Files.createDirectory(pack);
+        assertThatThrownBy(() -> load(WeightProfile.BF16))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("millrace.weights.pack-dir: " + packs + ": cannot be used: a folder stands where its file "
+                        + pack.getFileName()
+                        + " belongs (expected: a folder that can be written and has room, or off)");
+    }
+
+    @Test
     void aLockThatCannotBeOpenedKeepsNobodyFromPacking() throws IOException {
         assertThat(packs("scalar", WeightProfile.W8A8)).isTrue();
         Path pack = onlyPack();

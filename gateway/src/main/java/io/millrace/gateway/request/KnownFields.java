@@ -163,8 +163,12 @@ public final class KnownFields {
         }
     }
 
-    /// Fit for a header and a message: ASCII letters, digits, `_`, `.` and `-`, all else replaced by `?`.
+    /// Fit for a header and a message: ASCII letters, digits, `_`, `.` and `-`, all else replaced by `?`; quotes for
+    /// a name that is empty.
     private static String shown(String name) {
+        if (name.isEmpty()) {
+            return "\"\"";
+        }
         String cut = name.length() <= 64 ? name : name.substring(0, 64);
         return cut.replaceAll("[^A-Za-z0-9_.-]", "?");
     }

@@ -196,6 +196,14 @@ class UnknownFieldsTest {
     }
 
     @Test
+    void aFieldWithoutANameIsNamed() {
+        HttpResponse<String> response = suite.post(COMPLETIONS, completion("\"\":1", "\"x\":1"));
+
+        assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+        assertThat(response.headers().firstValue(HEADER)).hasValue("\"\", x");
+    }
+
+    @Test
     void aFieldOfTheOtherEndpointIsNamedToo() {
         String body = completion("\"messages\":[]", "\"reasoning_effort\":\"low\"", "\"tools\":null");
 

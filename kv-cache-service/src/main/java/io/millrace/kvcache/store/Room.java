@@ -2,6 +2,8 @@ package io.millrace.kvcache.store;
 
 import java.util.Optional;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /// The byte budget. What is in the tree, tails, reservations and puts under way never exceed the
 /// capacity together.
@@ -9,12 +11,15 @@ import java.util.function.Consumer;
 ///
 /// Not thread-safe: [BlockStore] guards it.
 final class Room {
+    private static final Logger LOG = LoggerFactory.getLogger(Room.class);
+
     private final PrefixTree tree;
     private final long capacityBytes;
     private final Consumer<TreeNode> onEvicted;
     private long tailBytes;
     private long reservedBytes;
     private long incomingBytes;
+    private boolean tooSmallTold;
 
     Room(PrefixTree tree, long capacityBytes, Consumer<TreeNode> onEvicted) {
         this.tree = tree;
@@ -22,8 +27,17 @@ final class Room {
         this.onEvicted = onEvicted;
     }
 
-    /// Takes room for a block whose put begins, from the lease's reservation first.
+    /// Takes room for a block whose put begins, from the lease's reservation first. Of blocks that can never have it
+    /// the log tells once.
     boolean claimIncoming(PutOwner owner, long sizeBytes) {
+        if (sizeBytes > capacityBytes && !tooSmallTold) {
+            tooSmallTold = true;
+            LOG.warn(
+                    "millrace.kv-cache.capacity-bytes: {} (expected: at least {}, one block of what is put here);"
+                            + " nothing is cached",
+                    capacityBytes,
+                    sizeBytes);
+        }
         long fromReservation = Math.min(owner.reservedBytes(), sizeBytes);
         if (!makeRoom(sizeBytes - fromReservation)) {
             return false;

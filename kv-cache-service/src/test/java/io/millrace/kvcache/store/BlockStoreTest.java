@@ -11,6 +11,9 @@ import static io.millrace.kvcache.store.StoreFixture.terms;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.google.protobuf.ByteString;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
@@ -19,6 +22,7 @@ import java.util.List;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 class BlockStoreTest {
     private final StoreFixture fixture = new StoreFixture(4);
@@ -38,6 +42,24 @@ class BlockStoreTest {
         assertThat(fixture.match("d", "p", id(2))).isZero();
         assertThat(store.match(terms("e", "p"), OTHER_NAMESPACE, ids(1, 2))).isZero();
         assertThat(fixture.count(MetricNames.KV_CACHE_MATCHED_BLOCKS)).isEqualTo(3);
+    }
+
+    @Test
+    void aCapacityThatHoldsNoBlockIsToldOnce() {
+        Logger log = (Logger) LoggerFactory.getLogger(Room.class);
+        ListAppender<ILoggingEvent> lines = new ListAppender<>();
+        lines.start();
+        log.addAppender(lines);
+        StoreFixture small = new StoreFixture(0.5);
+        assertThat(small.putChain("", "", id(1)).stored()).isZero();
+        assertThat(small.putChain("", "", id(2)).stored()).isZero();
+        fixture.putChain("", "", id(1));
+        log.detachAppender(lines);
+
+        assertThat(lines.list)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .containsExactly("millrace.kv-cache.capacity-bytes: 8 (expected: at least 16, one block of what is put"
+                        + " here); nothing is cached");
     }
 
     @Test

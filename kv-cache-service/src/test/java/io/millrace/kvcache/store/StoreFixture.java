@@ -22,13 +22,13 @@ final class StoreFixture {
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     final BlockStore store;
 
-    StoreFixture(int capacityBlocks) {
+    StoreFixture(double capacityBlocks) {
         this(capacityBlocks, 1_000);
     }
 
-    StoreFixture(int capacityBlocks, int bufferedEvents) {
+    StoreFixture(double capacityBlocks, int bufferedEvents) {
         StoreLimits limits = new StoreLimits(
-                (long) capacityBlocks * BLOCK_BYTES,
+                (long) (capacityBlocks * BLOCK_BYTES),
                 bufferedEvents,
                 new LeaseLimits(30_000, 300_000, 100, 50, 3),
                 new RequestLimits(1_000, 1_000, 10, 1_000, 100));

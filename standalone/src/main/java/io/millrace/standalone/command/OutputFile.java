@@ -46,10 +46,15 @@ record OutputFile(String option, Path file) {
         }
     }
 
+    /// Writes it; where nothing was and it cannot be written whole nothing is left.
     void write(String text) throws IOException {
+        boolean absent = !Files.exists(file);
         try {
             Files.writeString(file, text);
         } catch (IOException e) {
+            if (absent && Files.exists(file)) {
+                Files.deleteIfExists(file.toRealPath());
+            }
             throw FileFault.named(file, e);
         }
     }

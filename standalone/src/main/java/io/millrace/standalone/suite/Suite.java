@@ -18,6 +18,7 @@ import io.millrace.kvcache.KvCacheApplication;
 import io.millrace.prefill.PrefillApplication;
 import io.millrace.startup.ServiceFailure;
 import io.millrace.startup.StartFailure;
+import java.math.BigInteger;
 import java.net.URI;
 import java.util.EnumMap;
 import java.util.Map;
@@ -39,6 +40,8 @@ import org.springframework.context.ConfigurableApplicationContext;
 /// are free ones; nothing but the REST surface is meant to be reached from outside.
 public final class Suite implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Suite.class);
+
+    private static final String CACHE_CAPACITY = "millrace.kv-cache.capacity-bytes";
 
     private final SuiteSettings settings;
     private final Map<SuiteService, ConfigurableApplicationContext> contexts = new EnumMap<>(SuiteService.class);
@@ -72,8 +75,10 @@ public final class Suite implements AutoCloseable {
             ListenAddress.require(settings.host(), settings.port());
             ModelFolder.require(settings.model());
             requireProvider();
-            requireMemory(KvLayout.of(
-                    ModelConfig.read(settings.model()), settings.engine().kv().format()));
+            KvLayout layout = KvLayout.of(
+                    ModelConfig.read(settings.model()), settings.engine().kv().format());
+            requireMemory(layout);
+            requireCache(layout);
             startServices(progress);
             started = true;
         } finally {
@@ -106,6 +111,24 @@ public final class Suite implements AutoCloseable {
     private void requireMemory(KvLayout layout) {
         int pages = settings.engine().kv().poolPages();
         PagePool.requireMemory(layout, pages, "a KV pool each for prefill and decode, together", 2);
+    }
+
+    /// A cache that holds no block would never give anybody a hit.
+    private void requireCache(KvLayout layout) {
+        String capacity = settings.serviceKeys().get(CACHE_CAPACITY);
+        if (capacity == null) {
+            return;
+        }
+        long blockBytes = 0;
+        for (int section = 0; section < layout.sections(); section++) {
+            blockBytes += layout.sectionBytes(section);
+        }
+        if (new BigInteger(capacity).compareTo(BigInteger.valueOf(blockBytes)) < 0) {
+            throw new MillraceException(
+                    ErrorCode.INVALID_REQUEST,
+                    CACHE_CAPACITY + ": " + capacity + " (expected: at least " + blockBytes + ", one block of "
+                            + KvLayout.PAGE_TOKENS + " tokens of this model)");
+        }
     }
 
     /// Loading takes longest and the first context pays for all classes of the framework, so these two
