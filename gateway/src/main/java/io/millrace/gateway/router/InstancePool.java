@@ -35,7 +35,7 @@ final class InstancePool {
     private static final int TOLERATED_MISSES = 3;
     private static final Duration SILENCE = Duration.ofSeconds(10);
     private static final Comparator<ServingInstance> LOAD =
-            Comparator.comparingInt(ServingInstance::outstanding).thenComparing(ServingInstance::name);
+            Comparator.comparingInt(ServingInstance::outstanding).thenComparingLong(ServingInstance::lastBegun);
 
     private final String service;
     private final List<String> targets;
@@ -45,6 +45,7 @@ final class InstancePool {
     private final SilentTargets silentTargets = new SilentTargets(SILENCE);
     private final Map<String, ServingInstance> instances = new ConcurrentHashMap<>();
     private final Object choice = new Object();
+    private long begun;
     private final AtomicLong refreshes = new AtomicLong();
     private boolean closed;
 
@@ -169,8 +170,10 @@ final class InstancePool {
                 .toList();
     }
 
-    /// Begins a call to the ready instance with the fewest outstanding ones; to one of the avoided only when there is
-    /// no other. Calls that begin at the same moment see each other.
+    /// Begins a call to the ready instance with the fewest outstanding ones, of several to the one whose last call
+    /// began
+    /// before those of the others; to one of the avoided only when there is no other. Calls that begin at the same
+    /// moment see each other.
     Optional<ServingInstance.Call> begin(Predicate<ServingInstance> suitable, Set<ServingInstance> avoided) {
         List<ServingInstance> candidates =
                 new ArrayList<>(ready().stream().filter(suitable).toList());
@@ -178,7 +181,7 @@ final class InstancePool {
             candidates.removeAll(avoided);
         }
         synchronized (choice) {
-            return candidates.stream().min(LOAD).map(ServingInstance::begin);
+            return candidates.stream().min(LOAD).map(chosen -> chosen.begin(++begun));
         }
     }
 

@@ -21,7 +21,6 @@ public final class ServingInstance {
     private static final int DIGEST_BYTES = 32;
     private static final int MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
-    private final String target;
     private final ManagedChannel channel;
     private final Set<Call> outstanding = ConcurrentHashMap.newKeySet();
     private final AtomicInteger misses = new AtomicInteger();
@@ -29,9 +28,11 @@ public final class ServingInstance {
     private int silentMisses;
     private long silentSinceNanos;
     private volatile @Nullable Known known;
+    private volatile String name;
+    private volatile long lastBegun;
 
     ServingInstance(String target) {
-        this.target = target;
+        this.name = target;
         this.channel = ServiceChannel.open(target, MAX_MESSAGE_BYTES);
     }
 
@@ -58,10 +59,9 @@ public final class ServingInstance {
         return channel;
     }
 
-    /// Its own name, or its address as long as it is unknown.
+    /// Its own name, as it said it last; its address until then.
     public String name() {
-        String name = description().map(DescribeResponse::getInstance).orElse("");
-        return name.isEmpty() ? target : name;
+        return name;
     }
 
     public Optional<DescribeResponse> description() {
@@ -82,6 +82,9 @@ public final class ServingInstance {
     void described(DescribeResponse response) {
         heard();
         misses.set(0);
+        if (!response.getInstance().isEmpty()) {
+            name = response.getInstance();
+        }
         known = Known.of(response);
     }
 
@@ -113,7 +116,7 @@ public final class ServingInstance {
         int ended = 0;
         for (Call call : outstanding) {
             call.context.cancel(Status.UNAVAILABLE
-                    .withDescription(target + " answers no more")
+                    .withDescription(name + " answers no more")
                     .asRuntimeException());
             ended++;
         }
@@ -132,8 +135,16 @@ public final class ServingInstance {
         }
     }
 
+    /// Number of the last call that began here, 0 before the first.
+    long lastBegun() {
+        return lastBegun;
+    }
+
     /// Counts a call as outstanding until closed.
-    Call begin() {
+    ///
+    /// @param number  higher than that of any call before
+    Call begin(long number) {
+        lastBegun = number;
         Call call = new Call();
         outstanding.add(call);
         return call;

@@ -69,10 +69,15 @@ class FailureTest {
     @Test
     void triesTheOtherDecodeInstanceWhenOneIsFull() {
         suite.answer("</think>Yes.");
-        suite.decodeA.mishaps.add(new Mishap.Refuse(full()));
-        suite.decodeB.mishaps.clear();
+        // Idle instances take turns: of two requests one at least begins there.
+        for (int i = 0; i < 2; i++) {
+            suite.decodeA.mishaps.add(new Mishap.Refuse(full()));
+            assertThat(content(suite.chatReply())).isEqualTo("Yes.");
+        }
+        suite.decodeA.mishaps.clear();
 
-        assertThat(content(suite.chatReply())).isEqualTo("Yes.");
+        assertThat(suite.decodeA.requests).isNotEmpty();
+        assertThat(suite.decodeB.requests).hasSize(2);
         assertThat(suite.decodeRequests()).allSatisfy(request -> {
             assertThat(request.hasPrefill()).isTrue();
             assertThat(request.getRequest().getAttempt()).isZero();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.millrace.proto.v1.DescribeResponse;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.BrokenBarrierException;
@@ -57,6 +58,19 @@ class InstancePoolTest {
             throw new IllegalStateException(e);
         }
         return crowded;
+    }
+
+    @Test
+    void instancesThatHaveNothingToDoTakeTurns() {
+        List<ServingInstance> called = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            try (ServingInstance.Call call = pool.begin(_ -> true, Set.of()).orElseThrow()) {
+                called.add(call.instance());
+            }
+        }
+
+        assertThat(called.subList(0, 2)).doesNotHaveDuplicates();
+        assertThat(called.subList(2, 4)).isEqualTo(called.subList(0, 2));
     }
 
     @Test

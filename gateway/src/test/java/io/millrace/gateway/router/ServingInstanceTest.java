@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.grpc.Context;
 import io.grpc.Status;
+import io.millrace.proto.v1.DescribeResponse;
 import org.junit.jupiter.api.Test;
 
 class ServingInstanceTest {
@@ -11,7 +12,7 @@ class ServingInstanceTest {
 
     @Test
     void silenceEndsItsCallsAsUnavailable() {
-        ServingInstance.Call call = instance.begin();
+        ServingInstance.Call call = instance.begin(1);
         Context context = call.within(Context::current);
         instance.missed(System.nanoTime());
         assertThat(instance.endSilentCalls(2)).isZero();
@@ -27,7 +28,7 @@ class ServingInstanceTest {
 
     @Test
     void anInstanceThatOnlyAnswersSlowlyKeepsItsCalls() {
-        ServingInstance.Call call = instance.begin();
+        ServingInstance.Call call = instance.begin(1);
         instance.missed(System.nanoTime());
         instance.heard();
         instance.missed(System.nanoTime());
@@ -42,7 +43,7 @@ class ServingInstanceTest {
 
     @Test
     void silenceCountsFromTheLastWord() {
-        ServingInstance.Call call = instance.begin();
+        ServingInstance.Call call = instance.begin(1);
         instance.missed(System.nanoTime());
         instance.heard();
         instance.missed(System.nanoTime());
@@ -51,6 +52,16 @@ class ServingInstanceTest {
         assertThat(instance.endSilentCalls(2)).isEqualTo(1);
 
         call.close();
+        instance.close();
+    }
+
+    @Test
+    void isKnownByTheNameThatItSaidLast() {
+        assertThat(instance.name()).isEqualTo("localhost:1");
+        instance.described(DescribeResponse.newBuilder().setInstance("decode-1").build());
+        assertThat(instance.name()).isEqualTo("decode-1");
+        instance.lost();
+        assertThat(instance.name()).isEqualTo("decode-1");
         instance.close();
     }
 }
