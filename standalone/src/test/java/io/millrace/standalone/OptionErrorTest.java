@@ -95,6 +95,9 @@ class OptionErrorTest {
             verify | --isa | bad | "bad" (expected: auto, portable, avx2, avxvnni or avx512)
             bench | --isa | bad | "bad" (expected: auto, portable, avx2, avxvnni or avx512)
             bench | --provider | '' | "" (expected: auto, scalar, vector or native)
+            quantize | --threads | 0 | 0 (expected: 1..1024)
+            quantize | --isa | bad | "bad" (expected: auto, portable, avx2, avxvnni or avx512)
+            quantize | --provider | abacus | abacus (expected: auto, scalar, vector or native)
             bench | --provider | abacus | abacus (expected: auto, scalar, vector or native)
             bench | --decode | -1 | -1 (expected: 0..16777216)
             bench | --decode | x | "x" (expected: 0..16777216)
@@ -119,7 +122,11 @@ class OptionErrorTest {
             """)
     void anOptionIsNamed(String command, String option, String value, String said) {
         List<String> args = new ArrayList<>(List.of(command, option + "=" + value));
-        if (List.of("bench", "verify", "doctor").contains(command)) {
+        if (command.equals("quantize")) {
+            args.addAll(
+                    List.of("--profile", "w8a8", "--out", folder.resolve("made").toString()));
+        }
+        if (List.of("bench", "verify", "doctor", "quantize").contains(command)) {
             args.addAll(List.of("--model", MINI));
         }
         refused(option + ": " + said, args.toArray(String[]::new));

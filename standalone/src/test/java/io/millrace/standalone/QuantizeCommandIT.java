@@ -6,7 +6,9 @@ import io.millrace.engine.checkpoint.ModelConfig;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -57,6 +59,33 @@ class QuantizeCommandIT {
                 .matches(
                         "warning: perplexity \\d{3}\\.\\d before quantising: the model does not know the built-in text,"
                                 + " .*--calibration\\)");
+    }
+
+    @Test
+    void theKernelsAreThoseThatAreAskedFor() throws IOException {
+        Path text = Files.writeString(folder.resolve("text.jsonl"), "{\"text\": \"int sum = a + b;\"}\n".repeat(4));
+        List<String> weights = new ArrayList<>();
+        for (String threads : List.of("1", "3")) {
+            Path made = folder.resolve("made-" + threads);
+            CommandRun run = quantize(
+                    made,
+                    "w8a8",
+                    "--calibration",
+                    text.toString(),
+                    "--provider",
+                    "vector",
+                    "--threads",
+                    threads,
+                    "--no-scale-search");
+            assertThat(run.exitCode()).as(run.errors()).isZero();
+            weights.add(String.join("\n", run.answers()));
+        }
+        assertThat(weights.getFirst()).isEqualTo(weights.getLast());
+        try (Stream<Path> files = Files.list(folder.resolve("made-1"))) {
+            assertThat(files)
+                    .allSatisfy(file -> assertThat(file)
+                            .hasSameBinaryContentAs(folder.resolve("made-3").resolve(file.getFileName())));
+        }
     }
 
     @Test

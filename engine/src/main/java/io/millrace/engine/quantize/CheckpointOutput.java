@@ -45,7 +45,8 @@ final class CheckpointOutput {
     QuantizeReport write(TensorEncoder encoder, @Nullable WeightRotation rotation, QuantizeProgress progress)
             throws IOException {
         Map<String, Sums> layers = new LinkedHashMap<>();
-        int threads = Runtime.getRuntime().availableProcessors();
+        int asked = settings.kernels().threads();
+        int threads = asked == 0 ? Runtime.getRuntime().availableProcessors() : asked;
         try (ShardWriter writer = writer();
                 ExecutorService encoders = Executors.newFixedThreadPool(threads)) {
             Deque<Future<EncodedTensor>> ahead = new ArrayDeque<>();

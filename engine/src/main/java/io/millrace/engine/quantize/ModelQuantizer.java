@@ -15,7 +15,6 @@ import io.millrace.engine.model.ModelPack;
 import io.millrace.engine.profile.WeightProfile;
 import io.millrace.engine.settings.DsaSettings;
 import io.millrace.engine.settings.EngineSettings;
-import io.millrace.engine.settings.KernelSettings;
 import io.millrace.engine.settings.KvSettings;
 import io.millrace.engine.settings.WeightsSettings;
 import io.millrace.kernels.KvFormat;
@@ -190,9 +189,9 @@ public final class ModelQuantizer {
         }
     }
 
-    private static EngineSettings engine() {
+    private EngineSettings engine() {
         return new EngineSettings(
-                KernelSettings.defaults(),
+                settings.kernels(),
                 DsaSettings.defaults(),
                 new KvSettings(KvFormat.F32, null),
                 new WeightsSettings(0, null, WeightsSettings.OFF));

@@ -1,6 +1,7 @@
 package io.millrace.engine.quantize;
 
 import io.millrace.engine.profile.WeightProfile;
+import io.millrace.engine.settings.KernelSettings;
 
 /// How a checkpoint is quantised.
 ///
@@ -11,7 +12,9 @@ import io.millrace.engine.profile.WeightProfile;
 ///                       inner channels of feed-forwards equally large
 /// @param seed           of the rotation's signs, 0 or more
 /// @param maxShardBytes  tensor bytes of one file, at least 1
-public record QuantizeSettings(WeightProfile profile, boolean rotate, boolean search, int seed, long maxShardBytes) {
+/// @param kernels        what computes on the text, and on how many threads tensors are rounded, too
+public record QuantizeSettings(
+        WeightProfile profile, boolean rotate, boolean search, int seed, long maxShardBytes, KernelSettings kernels) {
     /// Bytes of a file if nobody says otherwise.
     public static final long DEFAULT_SHARD_BYTES = 4L << 30;
 
@@ -29,18 +32,22 @@ public record QuantizeSettings(WeightProfile profile, boolean rotate, boolean se
 
     /// Rotation and search, as `millrace quantize` has them.
     public static QuantizeSettings of(WeightProfile profile) {
-        return new QuantizeSettings(profile, true, true, 1, DEFAULT_SHARD_BYTES);
+        return new QuantizeSettings(profile, true, true, 1, DEFAULT_SHARD_BYTES, KernelSettings.defaults());
     }
 
     public QuantizeSettings withoutRotation() {
-        return new QuantizeSettings(profile, false, search, seed, maxShardBytes);
+        return new QuantizeSettings(profile, false, search, seed, maxShardBytes, kernels);
     }
 
     public QuantizeSettings withoutSearch() {
-        return new QuantizeSettings(profile, rotate, false, seed, maxShardBytes);
+        return new QuantizeSettings(profile, rotate, false, seed, maxShardBytes, kernels);
     }
 
     public QuantizeSettings withShards(long bytes) {
-        return new QuantizeSettings(profile, rotate, search, seed, bytes);
+        return new QuantizeSettings(profile, rotate, search, seed, bytes, kernels);
+    }
+
+    public QuantizeSettings computedBy(KernelSettings changed) {
+        return new QuantizeSettings(profile, rotate, search, seed, maxShardBytes, changed);
     }
 }

@@ -3,12 +3,17 @@ package io.millrace.engine.quantize;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.spi.ILoggingEvent;
 import io.millrace.engine.checkpoint.Checkpoint;
 import io.millrace.engine.checkpoint.CheckpointWriter;
 import io.millrace.engine.checkpoint.WeightRotation;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.logging.RecordedLog;
+import io.millrace.engine.model.LoadedModel;
 import io.millrace.engine.model.ModelPack;
 import io.millrace.engine.profile.WeightProfile;
+import io.millrace.engine.settings.KernelSettings;
+import io.millrace.kernels.MlaForm;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -90,6 +95,20 @@ class ModelQuantizerTest {
                 CheckpointOutput output = new CheckpointOutput(checkpoint, settings, made);
                 assertThat(quantizer.neededBytes(output, rotation)).isBetween(taken, taken + (64 << 10));
             }
+        }
+    }
+
+    @Test
+    void theKernelsThatAreAskedForCompute() throws IOException {
+        KernelSettings kernels = new KernelSettings("scalar", 1, MlaForm.ABSORBED, null);
+        try (RecordedLog log = new RecordedLog(LoadedModel.class.getName())) {
+            new ModelQuantizer(source, folder.resolve("made"), W4A8.computedBy(kernels), QuantizeProgress.SILENT)
+                    .run(QuantizeRun.text(), QuantizeRun.text());
+            assertThat(log.lines())
+                    .extracting(ILoggingEvent::getFormattedMessage)
+                    .filteredOn(line -> line.startsWith("kernels "))
+                    .hasSize(3)
+                    .containsOnly("kernels scalar");
         }
     }
 

@@ -7,6 +7,7 @@ import io.millrace.engine.quantize.ModelQuantizer;
 import io.millrace.engine.quantize.QuantizeProgress;
 import io.millrace.engine.quantize.QuantizeReport;
 import io.millrace.engine.quantize.QuantizeSettings;
+import io.millrace.standalone.keys.GivenKeys;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
@@ -58,19 +59,23 @@ public final class QuantizeCommand implements Callable<Integer> {
                     "Take scales from the largest magnitudes, and leave inner channels of feed-forwards as they are.")
     private boolean withoutSearch;
 
+    @Mixin
+    private KernelOptions kernelOptions = new KernelOptions();
+
     public QuantizeCommand(Console console) {
         this.console = console;
     }
 
     @Override
     public Integer call() throws IOException {
-        QuantizeSettings settings = settings();
+        GivenKeys keys = new GivenKeys(kernelOptions.given());
+        QuantizeSettings settings = settings().computedBy(keys.engine().kernels());
         new ModelQuantizer(model.directory(), out, settings, QuantizeProgress.SILENT).require();
         CalibrationText text = CalibrationText.read(
                 model.directory(), ModelConfig.read(model.directory()).vocabSize(), calibration);
         QuantizeReport report;
         try (QuantizeBar bar = new QuantizeBar(LoadingBar.hasTerminal(), console.err(), System::nanoTime)) {
-            report = new ModelQuantizer(model.directory(), out, settings, bar).run(text);
+            report = keys.naming(() -> new ModelQuantizer(model.directory(), out, settings, bar).run(text));
         }
         report.lines().forEach(console.out()::println);
         console.out().flush();
