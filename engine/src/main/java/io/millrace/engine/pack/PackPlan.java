@@ -44,6 +44,31 @@ public final class PackPlan {
         return jobs.stream().mapToLong(PackJob::elements).sum();
     }
 
+    /// Bytes that they take at least once they are packed: layouts may pad them.
+    ///
+    /// @param stored  format of matrices that are packed as their source has them
+    public long leastBytes(QuantFormat stored) {
+        long bytes = 0;
+        for (PackJob job : jobs) {
+            bytes += switch (job) {
+                case PackJob.Matrix matrix -> leastBytes(matrix.spec(), stored);
+                case PackJob.Rows rows -> leastBytes(rows.spec(), stored);
+                case PackJob.Vector vector -> vector.elements() * Float.BYTES;
+            };
+        }
+        return bytes;
+    }
+
+    private static long leastBytes(MatrixSpec spec, QuantFormat stored) {
+        long elements = (long) spec.rows() * spec.columns();
+        QuantFormat format = spec.format() == null ? stored : spec.format();
+        return switch (format) {
+            case F32, BF16 -> elements * format.elementBytes();
+            case W8A8 -> elements + (long) spec.rows() * Float.BYTES;
+            case W4A8 -> elements / 2 + elements / spec.int4Group() * Short.BYTES;
+        };
+    }
+
     /// Formats that are asked for by name.
     Set<QuantFormat> formats() {
         Set<QuantFormat> formats = EnumSet.noneOf(QuantFormat.class);

@@ -24,6 +24,9 @@ import java.security.NoSuchAlgorithmException;
 /// the residual stream is weaker by the root of twice the layers, so that the stream stays of size 1.
 /// Gains are 1, biases 0. Integer formats get random codes directly, with scales that vary a little.
 final class RandomTensors implements WeightTensors {
+    /// Format of what is packed as its source has it.
+    static final QuantFormat STORED = QuantFormat.BF16;
+
     private static final int ALIGNMENT = 64;
     private static final int BYTE_LEVELS = 255;
     private static final int MAX_INT8 = 127;
@@ -42,7 +45,7 @@ final class RandomTensors implements WeightTensors {
 
     @Override
     public WeightSource matrix(MatrixSpec spec, Arena arena) {
-        QuantFormat format = spec.format() == null ? QuantFormat.BF16 : spec.format();
+        QuantFormat format = spec.format() == null ? STORED : spec.format();
         Draws draws = new Draws(seed, spec.name());
         return switch (format) {
             case F32, BF16 -> floats(spec, format, draws, arena);

@@ -43,7 +43,7 @@ public record SyntheticModel(Path config, WeightProfile profile, Path tokenizer,
     /// @param target  must not exist
     /// @return its configuration
     /// @throws MillraceException `INVALID_CHECKPOINT` if the configuration cannot be used,
-    ///     `INVALID_REQUEST` if there is something at the target
+    ///     `INVALID_REQUEST` if there is something at the target, or less space than the folder needs
     /// @throws IOException if a file cannot be read or written
     public ModelConfig write(Path target, LoadProgress progress) throws IOException {
         NewModelFolder place = new NewModelFolder(target);
@@ -54,6 +54,8 @@ public record SyntheticModel(Path config, WeightProfile profile, Path tokenizer,
         }
         ModelConfig shape = ModelConfig.readFile(config);
         requireTokenizer(shape);
+        long neededBytes = neededBytes(shape);
+        place.requireSpace(neededBytes);
         try (UnfinishedFolder folder = UnfinishedFolder.create(place)) {
             Path made = folder.path();
             Files.copy(config, made.resolve(CONFIG));
@@ -65,8 +67,18 @@ public record SyntheticModel(Path config, WeightProfile profile, Path tokenizer,
             folder.finish();
             return shape;
         } catch (IOException e) {
-            throw place.explained(e, 0);
+            throw place.explained(e, neededBytes);
         }
+    }
+
+    /// Bytes that the new folder takes at least.
+    long neededBytes(ModelConfig shape) throws IOException {
+        long bytes = ModelPack.plan(shape, profile, kernels.mlaForm()).leastBytes(RandomTensors.STORED);
+        bytes += Files.size(config);
+        for (String name : COPIED) {
+            bytes += Files.exists(tokenizer.resolve(name)) ? Files.size(tokenizer.resolve(name)) : 0;
+        }
+        return bytes;
     }
 
     private void copyTokenizer(Path made) throws IOException {

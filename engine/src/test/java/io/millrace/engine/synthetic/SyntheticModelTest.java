@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -51,6 +52,41 @@ class SyntheticModelTest {
         Path other = write("other", WeightProfile.W4A8, 2);
         assertThat(Files.mismatch(other.resolve(ModelPack.FILE_NAME), one.resolve(ModelPack.FILE_NAME)))
                 .isNotNegative();
+    }
+
+    @Test
+    void theSpaceThatIsAskedForIsNearlyThatOfAllFiles() throws IOException {
+        for (WeightProfile profile : List.of(WeightProfile.BF16, WeightProfile.W8A8, WeightProfile.W4A8)) {
+            Path made = write(profile.id(), profile, 1);
+            long taken = 0;
+            try (Stream<Path> files = Files.list(made)) {
+                for (Path file : files.toList()) {
+                    taken += Files.size(file);
+                }
+            }
+            assertThat(model(profile, 1).neededBytes(ModelConfig.read(made)))
+                    .as(profile.id())
+                    .isBetween(taken * 95 / 100, taken);
+        }
+    }
+
+    @Test
+    void aShapeThatNoDiskHoldsIsRefusedBeforeAnyWork() throws IOException {
+        Path config = Files.writeString(
+                folder.resolve("config.json"),
+                Files.readString(MINI.resolve("config.json"))
+                        .replaceFirst("\"n_routed_experts\": *\\d+", "\"n_routed_experts\": 4096")
+                        .replaceFirst("\"moe_intermediate_size\": *\\d+", "\"moe_intermediate_size\": 262144")
+                        .replaceFirst("\"hidden_size\": *\\d+", "\"hidden_size\": 262144"));
+        Path out = folder.resolve("out");
+        SyntheticModel huge = new SyntheticModel(config, WeightProfile.BF16, MINI, KernelSettings.defaults(), 1);
+        assertThatThrownBy(() -> huge.write(out, LoadProgress.SILENT))
+                .isInstanceOf(MillraceException.class)
+                .hasMessageMatching(Pattern.quote(out.toString())
+                        + ": \\d+ bytes are free there \\(expected: \\d+ for the whole model\\)");
+        try (Stream<Path> left = Files.list(folder)) {
+            assertThat(left).containsExactly(config);
+        }
     }
 
     @Test
