@@ -70,7 +70,9 @@ public record ServedModel(
                     ? requested.get()
                     : requested.get().substring(0, 128) + "…";
             throw MillraceException.ofParam(
-                    ErrorCode.MODEL_NOT_FOUND, "model", "The model `" + shown + "` does not exist.");
+                    ErrorCode.MODEL_NOT_FOUND,
+                    "model",
+                    "The model `" + shown + "` does not exist (expected: " + name + ").");
         }
     }
 

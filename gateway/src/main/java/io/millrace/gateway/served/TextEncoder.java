@@ -8,17 +8,22 @@ import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.text.MarkedText;
 import io.millrace.rpc.MetricNames;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /// Tokenizes on few platform threads of its own. A long text is one native call of seconds: on a request's virtual
 /// thread it would hold one of the few carriers all that time, and with them every other request. Long
@@ -30,9 +35,15 @@ public final class TextEncoder implements AutoCloseable {
     private static final long CHECK_MILLIS = 250;
     private static final long IDLE_SECONDS = 10;
     private static final long RETRY_AFTER_MILLIS = 1000;
+    /// A piece of a text is one native call that nothing interrupts.
+    private static final long CLOSE_MILLIS = 10_000;
+    private static final Logger log = LoggerFactory.getLogger(TextEncoder.class);
 
     private final Function<MarkedText, int[]> tokenizer;
     private final Duration maxWait;
+    /// Those that have not ended, and maybe some that have.
+    private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
+
     private final ThreadPoolExecutor shortTexts;
     private final ThreadPoolExecutor longTexts;
     private final Counter rejections;
@@ -50,15 +61,22 @@ public final class TextEncoder implements AutoCloseable {
         this.rejections = meters.counter(MetricNames.ADMISSION_REJECTIONS, "reason", "tokenizer_full");
     }
 
-    private static ThreadPoolExecutor pool(String kind, Settings settings, MeterRegistry meters) {
+    private ThreadPoolExecutor pool(String kind, Settings settings, MeterRegistry meters) {
         ArrayBlockingQueue<Runnable> queue = new ArrayBlockingQueue<>(settings.maxWaiting());
+        // A request's thread makes them, and they outlive the request: they are to inherit nothing of the web
+        // application, least of all the class loader by which Tomcat tells the threads of one that ends.
+        ThreadFactory factory = Thread.ofPlatform()
+                .daemon()
+                .inheritInheritableThreadLocals(false)
+                .name("tokenizer-" + kind + "-", 0)
+                .factory();
         ThreadPoolExecutor pool = new ThreadPoolExecutor(
-                settings.threads(),
-                settings.threads(),
-                IDLE_SECONDS,
-                TimeUnit.SECONDS,
-                queue,
-                Thread.ofPlatform().daemon().name("tokenizer-" + kind + "-", 0).factory());
+                settings.threads(), settings.threads(), IDLE_SECONDS, TimeUnit.SECONDS, queue, task -> {
+                    threads.removeIf(made -> made.getState() == Thread.State.TERMINATED);
+                    Thread made = factory.newThread(task);
+                    threads.add(made);
+                    return made;
+                });
         pool.allowCoreThreadTimeOut(true);
         meters.gauge(MetricNames.GATEWAY_TEXTS_WAITING, Tags.of("length", kind), queue, ArrayBlockingQueue::size);
         return pool;
@@ -126,10 +144,23 @@ public final class TextEncoder implements AutoCloseable {
                 null);
     }
 
+    /// Returns when the threads have ended: the tokenizer and the web server end after this.
     @Override
     public void close() {
         shortTexts.shutdownNow();
         longTexts.shutdownNow();
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CLOSE_MILLIS);
+        try {
+            for (Thread thread : threads) {
+                // A thread of a pool that has ended may live for a moment longer; one that it did not start never will.
+                if (thread.getState() != Thread.State.NEW
+                        && !thread.join(Duration.ofNanos(Math.max(1, end - System.nanoTime())))) {
+                    log.warn("a text was still being tokenized {} ms after the end was asked for", CLOSE_MILLIS);
+                }
+            }
+        } catch (InterruptedException _) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private static final class Job extends FutureTask<int[]> {

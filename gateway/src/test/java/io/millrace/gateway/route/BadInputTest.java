@@ -157,7 +157,7 @@ class BadInputTest {
         // As clients write a slash within a model id.
         HttpResponse<String> slash = suite.get("/v1/models/my%2Fmodel");
         refused(slash, 404, "model_not_found", "model");
-        assertThat(slash.body()).contains("my/model");
+        assertThat(slash.body()).contains("The model `my/model` does not exist (expected: millrace-mini).");
         refused(suite.get("/v1%2Fmodels"), 404, "route_not_found", null);
     }
 

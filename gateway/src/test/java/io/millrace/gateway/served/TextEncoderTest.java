@@ -9,6 +9,9 @@ import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.text.MarkedText;
 import io.millrace.rpc.MetricNames;
+import java.io.IOException;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -164,5 +167,29 @@ class TextEncoderTest {
         encoder.close();
 
         refused(ErrorCode.QUEUE_FULL, () -> encoder.encode(MarkedText.trusted("Hello"), () -> false));
+    }
+
+    @Test
+    void itsThreadsHaveEndedWhenItIsClosed() {
+        CompletableFuture<int[]> running = start("held");
+        await().until(() -> begun.size() == 1);
+
+        encoder.close();
+
+        assertThat(thread.get().isAlive()).isFalse();
+        assertThat(running.join()).containsExactly(4);
+    }
+
+    @Test
+    void itsThreadsInheritNothingOfTheRequestThatMadeThem() throws IOException {
+        Thread caller = Thread.currentThread();
+        ClassLoader before = caller.getContextClassLoader();
+        try (URLClassLoader ofWebApplication = new URLClassLoader(new URL[0], before)) {
+            caller.setContextClassLoader(ofWebApplication);
+            encoder.encode(MarkedText.trusted("Hello"), () -> false);
+            assertThat(thread.get().getContextClassLoader()).isNotSameAs(ofWebApplication);
+        } finally {
+            caller.setContextClassLoader(before);
+        }
     }
 }
