@@ -226,11 +226,15 @@ public final class ChatMessages {
         if (text.isBlank()) {
             return Map.of();
         }
-        if (Json.read(text) instanceof Json.Parsed.Value(Map<?, ?> map)) {
+        Json.Parsed parsed = Json.read(text);
+        if (parsed instanceof Json.Parsed.Value(Map<?, ?> map)) {
             requireWhole(map, param);
             return map;
         }
-        throw invalid(param, "text that is no JSON object", "an object, or an object as JSON text");
+        String found = parsed instanceof Json.Parsed.BeyondLimits(String limit)
+                ? "text beyond a limit: " + limit
+                : "text that is no JSON object";
+        throw invalid(param, found, "an object, or an object as JSON text");
     }
 
     /// An escape within the text can stand for half a character, of which the text itself shows nothing.

@@ -1,5 +1,6 @@
 package io.millrace.engine.chat;
 
+import io.millrace.engine.file.JsonFault;
 import java.io.StringWriter;
 import java.util.List;
 import java.util.Map;
@@ -27,18 +28,23 @@ final class Json {
         /// A JSON value; null is JSON's null.
         record Value(@Nullable Object value) implements Parsed {}
 
-        /// Not JSON, or with a number that Java cannot hold.
-        record Invalid(String reason) implements Parsed {}
+        /// Not JSON.
+        record Invalid() implements Parsed {}
+
+        /// It may be JSON, and is more than is read: too deep, too long, a number that Java cannot hold.
+        ///
+        /// @param found  what is beyond a limit, e.g. `nesting deeper than 500 levels`
+        record BeyondLimits(String found) implements Parsed {}
     }
 
     static Parsed read(String text) {
         try {
             return new Parsed.Value(MAPPER.readValue(text, Object.class));
         } catch (JacksonException e) {
-            return new Parsed.Invalid(e.getOriginalMessage());
-        } catch (ArithmeticException | NumberFormatException e) {
+            return JsonFault.isBeyondLimits(e) ? new Parsed.BeyondLimits(JsonFault.found(e)) : new Parsed.Invalid();
+        } catch (ArithmeticException | NumberFormatException _) {
             // Of the decimal parser, which is handed through: JSON has no bound for exponents, Java has.
-            return new Parsed.Invalid("a number is too large or too small: " + e.getMessage());
+            return new Parsed.BeyondLimits("a number whose exponent is out of range");
         }
     }
 

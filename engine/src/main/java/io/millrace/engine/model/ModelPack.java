@@ -136,8 +136,8 @@ public final class ModelPack {
         if (wanted != WeightProfile.CHECKPOINT && wanted != found) {
             throw new MillraceException(
                     ErrorCode.INVALID_CHECKPOINT,
-                    file + ": profile " + found.id() + " (expected: " + wanted.id()
-                            + ", as millrace.weights.profile says)");
+                    "millrace.weights.profile: " + wanted.id() + " (expected: " + found.id() + ", the profile that "
+                            + file + " is packed in, or checkpoint, which takes it as it is)");
         }
         return PackCache.takeGiven(file, request(directory, config, found, kernels, settings.kernels()));
     }

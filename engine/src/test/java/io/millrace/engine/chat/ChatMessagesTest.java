@@ -125,6 +125,21 @@ class ChatMessagesTest {
     }
 
     @Test
+    void argumentsBeyondALimitAreToldAsThat() {
+        refusesArguments("{\"a\":" + "[".repeat(600) + "]".repeat(600) + "}", "nesting deeper than 500 levels");
+        refusesArguments("{\"a\":" + "1".repeat(2000) + "}", "a number longer than 1000 characters");
+        refusesArguments("{\"a\":1e99999999999}", "a number whose exponent is out of range");
+    }
+
+    private static void refusesArguments(String text, String found) {
+        Map<String, Object> call = Map.of("function", Map.of("name", "f", "arguments", text));
+        assertThatThrownBy(
+                        () -> ChatMessages.normalise(List.of(Map.of("role", "assistant", "tool_calls", List.of(call)))))
+                .hasMessage("messages[0].tool_calls[0].function.arguments: text beyond a limit: " + found
+                        + " (expected: an object, or an object as JSON text)");
+    }
+
+    @Test
     void checksTools() {
         assertThat(ChatMessages.normaliseTools(null)).isEmpty();
         assertThat(Json.write(ChatMessages.normaliseTools(

@@ -97,7 +97,9 @@ class OwnPackTest {
     void anotherProfileOrProviderIsRefused() throws IOException {
         write(WeightProfile.BF16);
         assertThatThrownBy(() -> load("scalar", WeightProfile.W8A8))
-                .hasMessageContaining("profile bf16 (expected: w8a8, as millrace.weights.profile says)");
+                .hasMessage("millrace.weights.profile: w8a8 (expected: bf16, the profile that "
+                        + model.resolve(ModelPack.FILE_NAME)
+                        + " is packed in, or checkpoint, which takes it as it is)");
         assertThatThrownBy(() -> load("vector", WeightProfile.CHECKPOINT)).hasMessageContaining("layouts=");
     }
 
