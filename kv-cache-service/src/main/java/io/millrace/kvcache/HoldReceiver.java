@@ -40,8 +40,11 @@ final class HoldReceiver implements StreamObserver<HoldRequest> {
     /// The first message names the holder; later ones are signs of life and must name the same.
     @Override
     public void onNext(HoldRequest request) {
+        // Before the answer: a service that goes down takes no holder any more.
+        streams.add(ender);
         synchronized (this) {
             if (over) {
+                streams.remove(ender);
                 return;
             }
             String name = fields.name("holder", request.getHolder());
@@ -55,7 +58,6 @@ final class HoldReceiver implements StreamObserver<HoldRequest> {
             }
             responses.onNext(HoldResponse.newBuilder().setBootEpoch(bootEpoch).build());
         }
-        streams.add(ender);
     }
 
     @Override

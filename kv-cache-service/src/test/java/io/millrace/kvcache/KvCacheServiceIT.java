@@ -20,6 +20,8 @@ import io.millrace.engine.error.MillraceException;
 import io.millrace.kvcache.store.BlockStore;
 import io.millrace.proto.v1.EventsRequest;
 import io.millrace.proto.v1.FetchRequest;
+import io.millrace.proto.v1.HoldRequest;
+import io.millrace.proto.v1.HoldResponse;
 import io.millrace.proto.v1.KvCacheServiceGrpc;
 import io.millrace.proto.v1.KvEvent;
 import io.millrace.proto.v1.MatchRequest;
@@ -273,6 +275,31 @@ class KvCacheServiceIT {
         assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(10));
         assertThat(GrpcErrors.fromThrowable(events.join(), Leg.CACHE).code()).isEqualTo(ErrorCode.SHUTTING_DOWN);
         assertThat(prefill.bootEpoch()).isEmpty();
+    }
+
+    /// Its answer would tell the holder that the cache is there again.
+    @Test
+    void aHolderThatComesDuringTheShutdownGetsNoAnswer() {
+        cache.bean(OpenStreams.class).endAll();
+        CompletableFuture<Throwable> first = new CompletableFuture<>();
+        StreamObserver<HoldResponse> responses = new StreamObserver<>() {
+            @Override
+            public void onNext(HoldResponse response) {
+                first.complete(new AssertionError("answered: " + response));
+            }
+
+            @Override
+            public void onError(Throwable t) {
+                first.complete(t);
+            }
+
+            @Override
+            public void onCompleted() {}
+        };
+        KvCacheServiceGrpc.newStub(cache.channel())
+                .hold(responses)
+                .onNext(HoldRequest.newBuilder().setHolder("late").build());
+        assertThat(GrpcErrors.fromThrowable(first.join(), Leg.CACHE).code()).isEqualTo(ErrorCode.SHUTTING_DOWN);
     }
 
     private void put(String lease, List<ByteString> chain, SectionSizes sizes) {

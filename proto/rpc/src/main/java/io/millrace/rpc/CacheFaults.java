@@ -18,7 +18,11 @@ final class CacheFaults {
 
     private static final long DEADLINE_SLACK_MILLIS = 5;
 
+    /// Beyond these the counter tells.
+    private static final int LINES_A_MINUTE = 60;
+
     private final MeterRegistry meters;
+    private final LineLimit lines = new LineLimit(LINES_A_MINUTE, System::nanoTime);
 
     CacheFaults(MeterRegistry meters) {
         this.meters = meters;
@@ -52,7 +56,12 @@ final class CacheFaults {
         String reason = fault.reason().name().toLowerCase(Locale.ROOT);
         meters.counter(MetricNames.KV_CACHE_CLIENT_FAULTS, "operation", operation, "reason", reason)
                 .increment();
-        log.warn("prefix cache: {} gave nothing ({}): {}", operation, reason, fault.message());
+        lines.tryLine().ifPresent(unsaid -> {
+            if (unsaid > 0) {
+                log.warn("prefix cache: {} more calls gave nothing, and had no line", unsaid);
+            }
+            log.warn("prefix cache: {} gave nothing ({}): {}", operation, reason, fault.message());
+        });
         return fault;
     }
 

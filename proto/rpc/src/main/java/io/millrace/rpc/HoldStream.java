@@ -56,6 +56,11 @@ final class HoldStream implements AutoCloseable {
         }
     }
 
+    /// Whether it is to stand and does not.
+    synchronized boolean isLost() {
+        return started && bootEpoch == null;
+    }
+
     synchronized Optional<String> bootEpoch() {
         return Optional.ofNullable(bootEpoch);
     }

@@ -21,9 +21,11 @@ import io.millrace.proto.v1.StatsRequest;
 import io.millrace.proto.v1.StatsResponse;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,6 +48,7 @@ import org.slf4j.LoggerFactory;
 /// breaks, and ended by [#close]. The Hold stream has no deadline: a dead peer shows by the channel's
 /// keep-alive.
 public final class KvCacheClient implements AutoCloseable {
+    static final int LINES_A_MINUTE = 10;
     private static final Logger log = LoggerFactory.getLogger(KvCacheClient.class);
 
     private final Channel channel;
@@ -54,10 +57,17 @@ public final class KvCacheClient implements AutoCloseable {
     private final CacheFaults faults;
     private final ScheduledExecutorService timer;
     private final HoldStream hold;
+    private final LineLimit lines;
 
     /// @param channel  borrowed: the caller closes it after this client; should have keep-alive on
     /// @param holder   name of this process among all holders: unique, also over restarts
     public KvCacheClient(Channel channel, String holder, KvCacheClientSettings settings, MeterRegistry meters) {
+        this(channel, holder, settings, meters, System::nanoTime);
+    }
+
+    /// @param nanos  a clock that never goes back
+    KvCacheClient(
+            Channel channel, String holder, KvCacheClientSettings settings, MeterRegistry meters, LongSupplier nanos) {
         if (holder.isEmpty()) {
             throw new IllegalArgumentException("holder: \"\" (expected: a name unique to this process)");
         }
@@ -68,6 +78,7 @@ public final class KvCacheClient implements AutoCloseable {
         this.timer = Executors.newSingleThreadScheduledExecutor(
                 Thread.ofVirtual().name("kv-cache-client-timer").factory());
         this.hold = new HoldStream(channel, holder, settings, timer);
+        this.lines = new LineLimit(LINES_A_MINUTE, nanos);
     }
 
     /// Opens the Hold stream; does not wait for the cache to be there.
@@ -211,12 +222,11 @@ public final class KvCacheClient implements AutoCloseable {
                 .setLeaseId(leaseId)
                 .setHolder(forHolder)
                 .build();
-        Context.ROOT.run(() -> async().release(request, new LoggedOutcome<ReleaseResponse>("release", leaseId)));
+        Context.ROOT.run(() -> async().release(request, new Outcome<ReleaseResponse>("release", leaseId)));
     }
 
     private void renewQuietly(String leaseId) {
-        Context.ROOT.run(
-                () -> async().renew(renewRequest(leaseId), new LoggedOutcome<RenewResponse>("renew", leaseId)));
+        Context.ROOT.run(() -> async().renew(renewRequest(leaseId), new Outcome<RenewResponse>("renew", leaseId)));
     }
 
     private RenewRequest renewRequest(String leaseId) {
@@ -245,17 +255,38 @@ public final class KvCacheClient implements AutoCloseable {
                 .build();
     }
 
-    /// Nobody waits for the answer; a failure is worth a line, once.
-    private record LoggedOutcome<T>(String operation, String leaseId) implements StreamObserver<T> {
+    /// A failure is worth a line, but in a flood of them, and while the cache is known to be lost: that has been told,
+    /// and what this process held there has ended with its Hold stream.
+    private void tell(String operation, String leaseId, MillraceException failure) {
+        if (failure.code() == ErrorCode.LEASE_EXPIRED || hold.isLost()) {
+            return;
+        }
+        OptionalLong line = lines.tryLine();
+        if (line.isEmpty()) {
+            return;
+        }
+        if (line.getAsLong() > 0) {
+            log.warn("{} more calls about leases failed, and had no line", line.getAsLong());
+        }
+        log.warn("{} of lease {} failed: {}", operation, leaseId, failure.getMessage());
+    }
+
+    /// Nobody waits for the answer.
+    private final class Outcome<T> implements StreamObserver<T> {
+        private final String operation;
+        private final String leaseId;
+
+        Outcome(String operation, String leaseId) {
+            this.operation = operation;
+            this.leaseId = leaseId;
+        }
+
         @Override
         public void onNext(T value) {}
 
         @Override
         public void onError(Throwable t) {
-            MillraceException failure = GrpcErrors.fromThrowable(t, Leg.CACHE);
-            if (failure.code() != ErrorCode.LEASE_EXPIRED) {
-                log.warn("{} of lease {} failed: {}", operation, leaseId, failure.getMessage());
-            }
+            tell(operation, leaseId, GrpcErrors.fromThrowable(t, Leg.CACHE));
         }
 
         @Override

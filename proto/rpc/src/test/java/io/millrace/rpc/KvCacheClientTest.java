@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.google.protobuf.ByteString;
 import io.grpc.Context;
 import io.grpc.ManagedChannel;
@@ -29,6 +33,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 class KvCacheClientTest {
     private static final ByteString NAMESPACE = ByteString.copyFrom(new byte[32]);
@@ -50,7 +55,7 @@ class KvCacheClientTest {
                 .build()
                 .start();
         channel = InProcessChannelBuilder.forName(name).build();
-        client = new KvCacheClient(channel, "prefill-1", SETTINGS, meters);
+        client = new KvCacheClient(channel, "prefill-1", SETTINGS, meters, () -> 0);
     }
 
     @AfterEach
@@ -74,6 +79,55 @@ class KvCacheClientTest {
         client.close();
         assertThat(client.bootEpoch()).isEmpty();
         await().until(cache.holds::isEmpty);
+    }
+
+    /// The fake cache knows no release.
+    @Test
+    void releasesThatFailAreToldButOfALostCacheAndNoMoreThanSomeAMinute() {
+        Logger log = (Logger) LoggerFactory.getLogger(KvCacheClient.class);
+        ListAppender<ILoggingEvent> said = new ListAppender<>();
+        said.start();
+        log.addAppender(said);
+        try {
+            client.start();
+            await().until(() -> client.bootEpoch().isPresent());
+            for (int i = 0; i < 50; i++) {
+                client.release("lease-" + i);
+            }
+            await().until(() -> said.list.size() == KvCacheClient.LINES_A_MINUTE);
+            assertThat(said.list.getFirst().getFormattedMessage()).startsWith("release of lease lease-0 failed: ");
+            assertThat(said.list).hasSize(KvCacheClient.LINES_A_MINUTE);
+        } finally {
+            log.detachAppender(said);
+        }
+    }
+
+    @Test
+    void aLostCacheIsToldOnceAndNotByWhatIsReleased() {
+        Logger log = (Logger) LoggerFactory.getLogger("io.millrace.rpc");
+        ListAppender<ILoggingEvent> said = new ListAppender<>();
+        said.start();
+        log.addAppender(said);
+        try {
+            client.start();
+            await().until(() -> client.bootEpoch().isPresent());
+            server.shutdownNow();
+            await().until(() -> client.bootEpoch().isEmpty());
+            client.match("lease", NAMESPACE, List.of());
+            client.release("lease");
+            client.endLease("other");
+            // Its answer comes after theirs.
+            client.match("later", NAMESPACE, List.of());
+            assertThat(said.list)
+                    .filteredOn(event -> event.getLevel() == Level.WARN)
+                    .extracting(ILoggingEvent::getFormattedMessage)
+                    .satisfiesExactly(
+                            line -> assertThat(line).startsWith("prefix cache lost: "),
+                            line -> assertThat(line).startsWith("prefix cache: match gave nothing (unavailable)"),
+                            line -> assertThat(line).startsWith("prefix cache: match gave nothing (unavailable)"));
+        } finally {
+            log.detachAppender(said);
+        }
     }
 
     @Test

@@ -1,0 +1,33 @@
+package io.millrace.rpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+class LineLimitTest {
+    @Test
+    void whatGoesWithoutALineIsToldWithTheFirstOneOfALaterMinute() {
+        AtomicLong nanos = new AtomicLong(-1);
+        LineLimit limit = new LineLimit(2, nanos::get);
+        assertThat(limit.tryLine()).hasValue(0);
+        assertThat(limit.tryLine()).hasValue(0);
+        for (int i = 0; i < 5; i++) {
+            assertThat(limit.tryLine()).isEmpty();
+        }
+        nanos.incrementAndGet();
+        assertThat(limit.tryLine()).hasValue(5);
+        assertThat(limit.tryLine()).hasValue(0);
+        assertThat(limit.tryLine()).isEmpty();
+        nanos.addAndGet(TimeUnit.MINUTES.toNanos(3));
+        assertThat(limit.tryLine()).hasValue(1);
+    }
+
+    @Test
+    void noLineAtAllIsNoLimit() {
+        assertThatThrownBy(() -> new LineLimit(0, System::nanoTime))
+                .hasMessage("linesAMinute: 0 (expected: at least 1)");
+    }
+}
