@@ -22,6 +22,11 @@ public final class JsonErrorReportValve extends ErrorReportValve {
     /// Attribute of a request: the [ErrorAnswer] that it gets instead of one told from the status.
     public static final String ANSWER = JsonErrorReportValve.class.getName() + ".ANSWER";
 
+    /// Attribute of a request whose refusal somebody else logs.
+    public static final String LOGGED = JsonErrorReportValve.class.getName() + ".LOGGED";
+
+    private final RefusalLog refusals = new RefusalLog(System::nanoTime);
+
     /// Methods that some route has.
     private static final String SERVED = "GET, HEAD, OPTIONS, POST";
 
@@ -36,7 +41,12 @@ public final class JsonErrorReportValve extends ErrorReportValve {
         if (!ioAllowed.get()) {
             return;
         }
-        byte[] body = answer(status, request, response).json().getBytes(StandardCharsets.UTF_8);
+        ErrorAnswer answer = answer(status, request, response);
+        if (request.getAttribute(LOGGED) == null) {
+            refusals.refusedByServer(
+                    request.getMethod(), request.getRequestURI(), request.getLocalPort(), status, answer.code());
+        }
+        byte[] body = answer.json().getBytes(StandardCharsets.UTF_8);
         try {
             response.setStatus(status);
             if (status == 405 && isServedNowhere(request)) {

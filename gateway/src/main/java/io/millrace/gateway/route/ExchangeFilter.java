@@ -2,6 +2,7 @@ package io.millrace.gateway.route;
 
 import io.millrace.gateway.error.ErrorAnswer;
 import io.millrace.gateway.error.JsonErrorReportValve;
+import io.millrace.gateway.error.RefusalLog;
 import jakarta.servlet.Filter;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
@@ -35,6 +36,7 @@ final class ExchangeFilter implements Filter {
         HttpServletResponse answer = (HttpServletResponse) response;
         Exchange exchange = Exchange.begin(http, http.getHeader(REQUEST_ID));
         answer.setHeader(REQUEST_ID, exchange.clientId());
+        request.setAttribute(JsonErrorReportValve.LOGGED, true);
         open.enter(exchange);
         try {
             if (hasWildcard(http.getContentType())) {

@@ -6,9 +6,14 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.millrace.gateway.error.RefusalLog;
 import io.millrace.gateway.fake.Suite;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -51,6 +56,58 @@ class RefusalLogTest {
             expect(suite, "DELETE /v1/completions", "", "application/json", "405, method_not_allowed");
             expect(suite, "GET /nowhere", "", "application/json", "404, route_not_found");
             assertThat(said()).hasSize(5).noneMatch(line -> line.contains("secret"));
+        }
+    }
+
+    @Test
+    void whatTheWebServerRefusesHasALineToo() throws IOException {
+        try (Suite suite = new Suite(Object.class)) {
+            record();
+            refusedByServer(suite.port, "G@T /health?key=secret HTTP/1.1\r\nHost: a\r\n\r\n", 400, "invalid_request");
+            refusedByServer(suite.port, "NONSENSE\r\n\r\n", 400, "invalid_request");
+            refusedByServer(suite.port, "GET /health HTTP/7.7\r\nHost: a\r\n\r\n", 505, "invalid_request");
+            int management = suite.managementPort();
+            refusedByServer(
+                    management, "GET /actuator/env?a=secret HTTP/1.1\r\nHost: a\r\n\r\n", 404, "route_not_found");
+            assertThat(said().getLast()).startsWith("without id: GET /actuator/env on port ");
+            assertThat(said()).hasSize(4).noneMatch(line -> line.contains("secret"));
+        }
+    }
+
+    private void refusedByServer(int port, String request, int status, String code) throws IOException {
+        try (Socket socket = new Socket("localhost", port)) {
+            socket.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
+            socket.getInputStream().readAllBytes();
+        }
+        Awaitility.await()
+                .untilAsserted(() -> assertThat(said())
+                        .last()
+                        .asString()
+                        .startsWith("without id: ")
+                        .endsWith(" on port " + port + " refused with " + status + ", " + code));
+    }
+
+    /// The framework would warn of each by lines of its own, without a bound.
+    @Test
+    void theManagementPortWarnsOfNothingThatItRefuses() {
+        Logger spring = (Logger) LoggerFactory.getLogger("org.springframework");
+        try (Suite suite = new Suite(Object.class)) {
+            spring.addAppender(lines);
+            lines.start();
+            URI actuator = URI.create("http://localhost:" + suite.managementPort() + "/actuator");
+            for (String path : List.of("/env", "/health/none", "/prometheus", "/../..")) {
+                for (String method : List.of("GET", "DELETE", "POST")) {
+                    suite.send(HttpRequest.newBuilder(URI.create(actuator + path))
+                            .header("Content-Type", "*/*")
+                            .method(method, BodyPublishers.ofString("{"))
+                            .build());
+                }
+            }
+            assertThat(lines.list)
+                    .filteredOn(event -> event.getLevel().isGreaterOrEqual(Level.WARN))
+                    .isEmpty();
+        } finally {
+            spring.detachAppender(lines);
         }
     }
 
