@@ -9,6 +9,7 @@ import io.millrace.standalone.command.DemoCommand;
 import io.millrace.standalone.command.DoctorCommand;
 import io.millrace.standalone.command.ExitCode;
 import io.millrace.standalone.command.GenerateCommand;
+import io.millrace.standalone.command.HelpCommand;
 import io.millrace.standalone.command.QuantizeCommand;
 import io.millrace.standalone.command.RenderCommand;
 import io.millrace.standalone.command.SuiteOptions;
@@ -43,6 +44,9 @@ import picocli.CommandLine.Spec;
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {"0:done", "1:failed; a sentence says why", "2:the command line cannot be understood"})
 public final class MillraceCommand implements Runnable {
+    /// Tells of all others.
+    private static final String HELP = "help";
+
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
@@ -57,7 +61,7 @@ public final class MillraceCommand implements Runnable {
     static CommandLine commandLine(Console console, String... args) {
         Map<String, Supplier<Object>> subcommands = subcommands(console);
         CommandLine line = new CommandLine(new MillraceCommand());
-        Supplier<Object> named = args.length == 0 ? null : subcommands.get(args[0]);
+        Supplier<Object> named = args.length == 0 || args[0].equals(HELP) ? null : subcommands.get(args[0]);
         if (named != null) {
             line.addSubcommand(named.get());
         } else {
@@ -93,6 +97,7 @@ public final class MillraceCommand implements Runnable {
         subcommands.put("quantize", () -> new QuantizeCommand(console));
         subcommands.put("synthesize", () -> new SynthesizeCommand(console));
         subcommands.put("bench", () -> new BenchCommand(console));
+        subcommands.put(HELP, HelpCommand::new);
         return subcommands;
     }
 
@@ -103,6 +108,7 @@ public final class MillraceCommand implements Runnable {
         if (command.isUsageHelpRequested()
                 || command.isVersionHelpRequested()
                 || called.parent() == null
+                || called.helpCommand()
                 || SuiteOptions.areTakenBy(called)) {
             return;
         }

@@ -53,6 +53,8 @@ class BenchCommandTest {
                 "2",
                 "--warm-up-seconds",
                 "0",
+                "--threads",
+                "0",
                 "--chunk",
                 "16",
                 "--json",
@@ -241,7 +243,7 @@ class BenchCommandTest {
         usage("--verify: 65 (expected: 1..64)", "--verify", "65");
         usage("--depth: -1 (expected: 0..", "--depth", "-1");
         usage("--depth: none (expected: at least one, e.g. 0)", "--depth", "");
-        usage("--threads: 0 (expected: 1..1024)", "--threads", "0");
+        usage("--threads: -1 (expected: 0..1024)", "--threads", "-1");
         usage("--dsa: \"sparse\" (expected: auto or dense)", "--dsa", "sparse");
         usage("--profile: \"w8a9\" (expected: checkpoint, bf16, w8a8, w4a8)", "--profile", "w8a9");
         usage("--profile: \"\" (expected: checkpoint, bf16, w8a8, w4a8)", "--profile", "");

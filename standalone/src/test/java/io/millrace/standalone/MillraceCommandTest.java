@@ -3,6 +3,7 @@ package io.millrace.standalone;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
+import io.millrace.standalone.command.Console;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -14,10 +15,13 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.UsageMessageSpec;
 
 class MillraceCommandTest {
     private static final Path MINI = Path.of(System.getProperty("millrace.root", ".."), "models", "mini");
@@ -169,6 +173,40 @@ class MillraceCommandTest {
         assertThat(exitCodesOf("up")).contains("130", "143");
         assertThat(exitCodesOf("doctor")).contains("a line says FAIL");
         assertThat(exitCodesOf("verify")).contains("beyond tolerance", "golden file cannot be used");
+    }
+
+    @Test
+    void helpIsACommandToo() {
+        assertThat(CommandRun.of("", "help")).isEqualTo(CommandRun.of("", "--help"));
+        assertThat(CommandRun.of("", "help", "quantize")).isEqualTo(CommandRun.of("", "quantize", "--help"));
+        assertThat(CommandRun.of("", "--help").answers()).anyMatch(line -> line.startsWith("  help "));
+        CommandRun unknown = CommandRun.of("", "help", "quantise");
+        assertThat(unknown.exitCode()).isEqualTo(2);
+        assertThat(unknown.errors().lines())
+                .containsExactly("millrace: quantise: unknown (expected: a command; nearest is quantize); see"
+                        + " 'millrace --help'");
+        assertThat(CommandRun.of(new byte[0], Map.of("MILLRACE_KV_FORMAT", "int8"), "help", "up")
+                        .errors())
+                .isEmpty();
+    }
+
+    /// Keys, paths and values are copied from a help: a line of it ends between words.
+    @Test
+    void noWordOfAHelpIsBroken() {
+        for (CommandLine command : MillraceCommand.commandLine(Console.ofProcess(), "--help")
+                .getSubcommands()
+                .values()) {
+            String help = helpOf(command.getCommandName());
+            List<String> words = new ArrayList<>(List.of(help.split("\\s+", -1)));
+            UsageMessageSpec said = command.getCommandSpec().usageMessage();
+            Stream.of(said.description(), said.footer())
+                    .flatMap(Stream::of)
+                    .flatMap(text -> Stream.of(text.strip().split("\\s+", -1)))
+                    .forEach(word -> assertThat(words)
+                            .as(command.getCommandName())
+                            .contains(word.replace("%n", "").replace("%%", "%")));
+            assertThat(help.lines()).as(command.getCommandName()).allMatch(line -> line.length() <= 80);
+        }
     }
 
     private static String exitCodesOf(String command) {

@@ -185,7 +185,7 @@ public final class JsonFields {
             case null -> "null";
             case String _ -> "a string";
             case Boolean _ -> "a boolean";
-            case BigInteger _ -> "an integer";
+            case BigInteger _, Integer _, Long _ -> "an integer";
             case Double number -> number == Math.rint(number) ? "a number with a fraction or exponent" : "a fraction";
             case List<?> _ -> "a list";
             default -> "an object";

@@ -39,7 +39,11 @@ public record ChatRequest(
         return new ChatRequest(model, messages, toolsWanted ? tools : List.of(), templateArguments(fields), options);
     }
 
-    static List<Map<String, @Nullable Object>> readMessages(JsonFields fields) {
+    /// The messages of any body that has them: normalised, and fitting each other.
+    ///
+    /// @throws io.millrace.engine.error.MillraceException  `invalid_request`, `unsupported_content`, with
+    ///                                                     the field
+    public static List<Map<String, @Nullable Object>> readMessages(JsonFields fields) {
         if (!fields.has("messages")) {
             throw fields.missing("messages", "a list of messages");
         }
@@ -81,15 +85,7 @@ public record ChatRequest(
     /// and wins.
     private static Map<String, @Nullable Object> templateArguments(JsonFields fields) {
         Map<String, @Nullable Object> arguments = new LinkedHashMap<>();
-        fields.string("reasoning_effort").ifPresent(effort -> {
-            if (!REASONING_EFFORTS.contains(effort)) {
-                throw fields.invalid(
-                        "reasoning_effort",
-                        "reasoning_effort: \"" + shortened(effort) + "\" (expected: one of "
-                                + String.join(", ", REASONING_EFFORTS) + ")");
-            }
-            arguments.put("reasoning_effort", effort);
-        });
+        readReasoningEffort(fields).ifPresent(effort -> arguments.put("reasoning_effort", effort));
         fields.object("thinking").ifPresent(thinking -> {
             String type = thinking.requiredString("type");
             switch (type) {
@@ -112,6 +108,20 @@ public record ChatRequest(
             arguments.putAll(extra.asMap());
         });
         return arguments;
+    }
+
+    /// How much the model is to think, if the body says.
+    ///
+    /// @throws io.millrace.engine.error.MillraceException  `invalid_request`
+    public static Optional<String> readReasoningEffort(JsonFields fields) {
+        Optional<String> effort = fields.string("reasoning_effort");
+        effort.filter(name -> !REASONING_EFFORTS.contains(name)).ifPresent(name -> {
+            throw fields.invalid(
+                    "reasoning_effort",
+                    "reasoning_effort: \"" + shortened(name) + "\" (expected: one of "
+                            + String.join(", ", REASONING_EFFORTS) + ")");
+        });
+        return effort;
     }
 
     private static String shortened(String text) {

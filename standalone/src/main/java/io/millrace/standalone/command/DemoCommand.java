@@ -8,6 +8,7 @@ import java.io.PrintStream;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -26,18 +27,8 @@ public final class DemoCommand implements Callable<Integer> {
     private static final String CODE_QUESTION = "实现快速排序";
     private static final String SUM_QUESTION = "What is 37 + 58?";
     private static final int MAX_TOKENS = 512;
-    private static final String GO_ON = """
-
-            To go on, start it with
-
-                ./millrace up
-
-            and ask it from another terminal with
-
-                curl -N http://127.0.0.1:8080/v1/chat/completions -H 'Content-Type: application/json' \\
-                  -d '{"messages": [{"role": "user", "content": "What is 37 + 58?"}], "stream": true}'
-
-            or with ./millrace chat --url http://127.0.0.1:8080""";
+    /// Where `up` answers unless it is told otherwise.
+    private static final String USUAL_URL = "http://127.0.0.1:8080";
 
     private final Console console;
 
@@ -67,10 +58,31 @@ public final class DemoCommand implements Callable<Integer> {
                 question("messages", List.of(Map.of("role", "user", "content", SUM_QUESTION)));
         ask("POST /v1/chat/completions", SUM_QUESTION, listener -> client.chat(sum, listener));
         if (!once && !quiet) {
-            console.out().println(GO_ON);
+            console.out().println(goOn(session.url()));
             console.out().flush();
         }
         return ExitCode.OK;
+    }
+
+    /// @param running  the suite that was asked, if it runs on
+    static String goOn(Optional<String> running) {
+        String first = running.isPresent() ? """
+
+                To go on, ask it with
+                """ : """
+
+                To go on, start it with
+
+                    ./millrace up
+
+                and ask it from another terminal with
+                """;
+        return first + """
+
+                    curl -N %1$s/v1/chat/completions -H 'Content-Type: application/json' \\
+                      -d '{"messages": [{"role": "user", "content": "What is 37 + 58?"}], "stream": true}'
+
+                or with ./millrace chat --url %1$s""".formatted(running.orElse(USUAL_URL));
     }
 
     /// Greedy, so that everybody sees the same.

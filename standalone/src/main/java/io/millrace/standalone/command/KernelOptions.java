@@ -29,7 +29,7 @@ final class KernelOptions {
             names = "--threads",
             paramLabel = "N",
             converter = Threads.class,
-            description = "Threads that compute (default: one for each processor).")
+            description = "Threads that compute; 0, the default: one for each processor.")
     private @Nullable Integer threads;
 
     /// The options that are given, by key.
@@ -47,19 +47,21 @@ final class KernelOptions {
         return given;
     }
 
-    /// The same, and as many threads as there are processors where the command line does not say.
+    /// The same, and as many threads as there are processors where the command line does not say how many.
     Map<String, GivenKey> withThreads() {
         Map<String, GivenKey> given = given();
-        String processors = Integer.toString(Runtime.getRuntime().availableProcessors());
-        given.putIfAbsent(THREADS, new GivenKey(processors, "--threads"));
+        if (threads == null || threads == 0) {
+            String processors = Integer.toString(Runtime.getRuntime().availableProcessors());
+            given.put(THREADS, new GivenKey(processors, "--threads"));
+        }
         return given;
     }
 
-    /// Reads a number of threads.
+    /// Reads a number of threads; 0 for one for each processor.
     static final class Threads implements ITypeConverter<Integer> {
         @Override
         public Integer convert(String value) {
-            return (int) WholeNumbers.read(value, 1, KernelSettings.MAX_THREADS);
+            return (int) WholeNumbers.read(value, 0, KernelSettings.MAX_THREADS);
         }
     }
 }

@@ -6,6 +6,8 @@ import io.millrace.engine.chat.ChatTemplate;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.text.MarkedText;
+import io.millrace.gateway.json.JsonFields;
+import io.millrace.gateway.request.ChatRequest;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.util.List;
@@ -13,7 +15,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /// Renders the line `{"messages", "tools", "add_generation_prompt", …template arguments}` the way the
-/// gateway renders a request.
+/// gateway renders a request, and refuses messages that it refuses.
 final class PromptRenderer {
     private final ChatTemplate template;
     private final boolean normalises;
@@ -39,11 +41,19 @@ final class PromptRenderer {
         if (!fields.has("messages")) {
             throw Fields.invalid("messages", "missing (expected: a list of messages)");
         }
-        List<Map<String, @Nullable Object>> messages =
-                normalises ? ChatMessages.normalise(fields.take("messages")) : fields.takeObjects("messages");
+        List<Map<String, @Nullable Object>> messages = normalises ? checked(line) : fields.takeObjects("messages");
+        fields.take("messages");
         List<Map<String, @Nullable Object>> tools =
                 normalises ? ChatMessages.normaliseTools(fields.take("tools")) : fields.takeObjects("tools");
         boolean addGenerationPrompt = fields.takeFlag("add_generation_prompt", true);
         return template.render(new ChatInput(messages, tools, addGenerationPrompt, fields.rest()));
+    }
+
+    /// What the gateway refuses has no prompt.
+    private static List<Map<String, @Nullable Object>> checked(Map<String, @Nullable Object> line) {
+        JsonFields body = JsonFields.of(line);
+        List<Map<String, @Nullable Object>> messages = ChatRequest.readMessages(body);
+        ChatRequest.readReasoningEffort(body);
+        return messages;
     }
 }

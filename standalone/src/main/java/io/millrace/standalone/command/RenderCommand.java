@@ -15,9 +15,10 @@ import picocli.CommandLine.Option;
         description = {
             "Renders chat messages to the prompt the model gets.",
             "Reads JSON lines {\"messages\", \"tools\", \"add_generation_prompt\", ...template arguments} and answers"
-                    + " each with {\"text\"} or {\"error\"}. add_generation_prompt is true if absent.",
-            "The folder needs no more than a chat_template.jinja. MILLRACE_NOW=2026-11-30T12:00:00Z fixes the"
-                    + " template's clock."
+                    + " each with {\"text\"} or {\"error\"}. add_generation_prompt is true if absent. Messages that"
+                    + " REST refuses are refused here, too.",
+            "The folder needs no more than a chat_template.jinja.",
+            "MILLRACE_NOW=2026-11-30T12:00:00Z fixes the template's clock."
         },
         exitCodeList = {
             "0:done (a line of input that could not be answered is answered with its error)",
@@ -32,7 +33,7 @@ public final class RenderCommand implements Callable<Integer> {
 
     @Option(
             names = "--raw",
-            description = "Give the messages to the template as they are, without normalising them first.")
+            description = "Give the messages to the template as they are, without normalising and checking them first.")
     private boolean raw;
 
     public RenderCommand(Console console) {

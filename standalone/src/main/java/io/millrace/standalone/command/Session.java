@@ -56,6 +56,13 @@ public final class Session {
         }
     }
 
+    /// Where the running suite is that was named, if one was: scheme, host and port.
+    Optional<String> url() {
+        return Optional.ofNullable(url)
+                .map(address -> address.resolve("/").toString())
+                .map(address -> address.substring(0, address.length() - 1));
+    }
+
     /// Uses a client.
     interface Use {
         int with(MillraceClient client) throws IOException;

@@ -21,10 +21,13 @@ import picocli.CommandLine.Spec;
 @Command(
         footerHeading = "%nSettings of the services:%n",
         footer = {
-            "  --millrace.SECTION.KEY=VALUE, e.g. --millrace.kernels.threads=2 or --millrace.kv.pool-tokens=65536:",
-            "  the keys that the services take. They may also be given as system properties (-D in",
-            "  MILLRACE_JAVA_OPTS) and as environment variables (MILLRACE_KERNELS_THREADS); the command line comes",
-            "  first, then system properties, then the environment. Files of settings are not read."
+            // Broken by hand: picocli would break within a key.
+            "  --millrace.SECTION.KEY=VALUE, e.g. --millrace.kernels.threads=2 or",
+            "  --millrace.kv.pool-tokens=65536: the keys that the services take. They may",
+            "  also be given as system properties (-D in MILLRACE_JAVA_OPTS) and as",
+            "  environment variables (MILLRACE_KERNELS_THREADS); the command line comes",
+            "  first, then system properties, then the environment. Files of settings are",
+            "  not read."
         })
 public final class SuiteOptions {
     static final String MODEL = "millrace.model.path";
