@@ -24,6 +24,9 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @ExtendWith(RunningSuites.class)
 class OperationsMetricsIT {
     private static final Pattern ROW = Pattern.compile("(?m)^\\| (`(?:vllm:|millrace_)[^|]*) \\| ([a-z, ]+) \\|");
+    /// What Prometheus' format puts behind the name of a counter, timer or summary.
+    private static final String ENDINGS = "_(total|count|sum|bucket|max)$";
+
     private static final Pattern NAME = Pattern.compile("`([a-z0-9_:]+)`");
 
     private final SeparateSuite processes;
@@ -35,9 +38,18 @@ class OperationsMetricsIT {
     /// A name of the table, and a service that has it.
     private record Series(String name, String service) {}
 
+    /// Of those that are always there.
     private static List<Series> table() throws IOException {
+        String page = page();
+        return rows(page.substring(0, page.indexOf("Some are there only then:")));
+    }
+
+    private static String page() throws IOException {
         String page = Files.readString(ServiceProcess.root().resolve("docs/operations.md"));
-        String table = page.substring(page.indexOf("## Metrics"), page.indexOf("Some are there only then:"));
+        return page.substring(page.indexOf("## Metrics"), page.indexOf("## Log"));
+    }
+
+    private static List<Series> rows(String table) {
         List<Series> series = new ArrayList<>();
         for (Matcher row = ROW.matcher(table); row.find(); ) {
             for (Matcher name = NAME.matcher(row.group(1)); name.find(); ) {
@@ -57,11 +69,7 @@ class OperationsMetricsIT {
         assertThat(table).hasSizeGreaterThan(50);
 
         Awaitility.await().atMost(Duration.ofSeconds(10)).untilAsserted(() -> {
-            Map<String, Scrape> shown = Map.of(
-                    "gateway", processes.gateway().metrics(),
-                    "prefill", processes.prefill().metrics(),
-                    "decode", processes.decode().metrics(),
-                    "cache", processes.kvCache().metrics());
+            Map<String, Scrape> shown = scrapes();
             assertThat(table)
                     .allSatisfy(series -> assertThat(isShown(
                                     series.name(),
@@ -69,6 +77,30 @@ class OperationsMetricsIT {
                             .as(series.toString())
                             .isTrue());
         });
+    }
+
+    private Map<String, Scrape> scrapes() {
+        return Map.of(
+                "gateway", processes.gateway().metrics(),
+                "prefill", processes.prefill().metrics(),
+                "decode", processes.decode().metrics(),
+                "cache", processes.kvCache().metrics());
+    }
+
+    /// What a service shows of ours has a row that names this service.
+    @Test
+    void everySeriesOfARunningSuiteIsInATable() throws IOException {
+        processes.makeWhole();
+        processes.rest().ask(Question.chat("series", Question.longText(6), "\"max_tokens\":8"));
+        List<Series> told = rows(page());
+
+        scrapes()
+                .forEach((service, shown) -> assertThat(shown.names())
+                        .filteredOn(name -> name.startsWith("vllm:") || name.startsWith("millrace_"))
+                        .isNotEmpty()
+                        .allSatisfy(name -> assertThat(told)
+                                .as("%s of %s", name, service)
+                                .contains(new Series(name.replaceFirst(ENDINGS, ""), service))));
     }
 
     private static boolean isShown(String name, Scrape scrape) {

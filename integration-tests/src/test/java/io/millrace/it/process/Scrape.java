@@ -1,5 +1,9 @@
 package io.millrace.it.process;
 
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
 /// The text of a Prometheus endpoint.
 public record Scrape(String text) {
     static Scrape of(String text) {
@@ -17,6 +21,14 @@ public record Scrape(String text) {
             }
         }
         return sum;
+    }
+
+    /// Names of all samples, with their endings.
+    public Set<String> names() {
+        return text.lines()
+                .filter(line -> !line.isBlank() && !line.startsWith("#"))
+                .map(line -> line.split("[ {]", 2)[0])
+                .collect(Collectors.toCollection(TreeSet::new));
     }
 
     /// Whether a sample of this name is shown.

@@ -42,12 +42,8 @@ public final class MetricNames {
     public static final String REQUEST_QUEUE_TIME = "vllm:request_queue_time_seconds";
     public static final String REQUEST_PREFILL_TIME = "vllm:request_prefill_time_seconds";
     public static final String REQUEST_DECODE_TIME = "vllm:request_decode_time_seconds";
-    public static final String REQUEST_INFERENCE_TIME = "vllm:request_inference_time_seconds";
     public static final String REQUEST_PROMPT_TOKENS = "vllm:request_prompt_tokens";
     public static final String REQUEST_GENERATION_TOKENS = "vllm:request_generation_tokens";
-    /// Tokens of one engine step. vLLM's `iteration_tokens_total` is a histogram under a name that Prometheus'
-    /// library keeps for counters (it cuts the end off), so this one is ours.
-    public static final String ITERATION_TOKENS = "millrace_iteration_tokens";
 
     // Prefill/decode split.
     /// Prompt tokens by where they came from: tag `tier` = memory, disk, computed.
@@ -59,8 +55,6 @@ public final class MetricNames {
     public static final String KV_TRANSFER_TIME = "millrace_kv_transfer_seconds";
     /// Blocks computed again because the cache could not serve them.
     public static final String KV_RECOMPUTED_TOKENS = "millrace_kv_recomputed_tokens";
-    /// Sequences waiting in a stage of the split: tag `stage`.
-    public static final String PD_QUEUE_REQUESTS = "millrace_pd_queue_requests";
     /// Calls to the prefix cache that gave nothing: tags `operation`, `reason`.
     public static final String KV_CACHE_CLIENT_FAULTS = "millrace_kv_cache_client_faults";
 

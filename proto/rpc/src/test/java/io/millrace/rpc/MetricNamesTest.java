@@ -25,7 +25,7 @@ class MetricNamesTest {
                 .serviceLevelObjectives(Duration.ofMillis(40))
                 .register(registry)
                 .record(Duration.ofMillis(30));
-        DistributionSummary.builder(MetricNames.ITERATION_TOKENS)
+        DistributionSummary.builder(MetricNames.REQUEST_PROMPT_TOKENS)
                 .serviceLevelObjectives(8)
                 .register(registry)
                 .record(5);
@@ -38,7 +38,7 @@ class MetricNamesTest {
                 .contains("\nvllm:request_success_total{finished_reason=\"stop\"} 1.0\n")
                 .contains("\nvllm:time_to_first_token_seconds_bucket{le=\"0.04\"} 1\n")
                 .contains("\nvllm:time_to_first_token_seconds_count 1\n")
-                .contains("\nmillrace_iteration_tokens_bucket{le=\"8.0\"} 1\n");
+                .contains("\nvllm:request_prompt_tokens_bucket{le=\"8.0\"} 1\n");
     }
 
     @Test
