@@ -68,6 +68,14 @@ class ProcessDeathIT {
         };
     }
 
+    /// Instances that are equally busy take turns: once the spare one has answered, the next question is the other's.
+    private void awaitAnswerOfTheSpareDecode() {
+        Question any = Question.completion("turn", "Hi", "\"max_tokens\":1");
+        Awaitility.await("an answer of the spare decode")
+                .atMost(Duration.ofSeconds(20))
+                .until(() -> processes.rest().ask(any).instances("decode").contains("decode-2"));
+    }
+
     @Test
     @Order(1)
     void deathOfTheCacheCostsNothingButComputing() {
@@ -133,6 +141,7 @@ class ProcessDeathIT {
         Answer undisturbed = oneProcess.rest().ask(question);
         processes.spareDecode().start();
         processes.spareDecode().awaitReady();
+        awaitAnswerOfTheSpareDecode();
 
         Answer disturbed = processes.rest().stream(question, killAfter(20, processes.decode()));
 
@@ -162,6 +171,7 @@ class ProcessDeathIT {
             processes.makeWhole();
             processes.spareDecode().start();
             processes.spareDecode().awaitReady();
+            awaitAnswerOfTheSpareDecode();
             Question question = talkative(1000 + random.nextInt(1000));
             Answer undisturbed = oneProcess.rest().ask(question);
             List<ServiceProcess> victims = List.of(processes.kvCache(), processes.prefill(), processes.decode());
