@@ -122,21 +122,18 @@ class RenderCommandTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '\0', textBlock = """
-                    {"role":"tool","content":"x"} | messages[0].role: "tool" (expected: only after an assistant message\
-                     with\
-                     tool_calls, or after another answer to them)
-                    {"role":"assistant"} | messages[0].content: missing (expected: text or a list of text parts, as the\
-                     message has no tool_calls)
+                    {"role":"tool","content":"x"} | messages[0].role: "tool" (expected: only after an assistant\
+                     message with tool_calls, or after another answer to them)
+                    {"role":"assistant"} | messages[0].content: missing (expected: text or a list of text parts, as\
+                     the message has no tool_calls)
                     {"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f"}}]},\
-                    {"role":"tool","tool_call_id":"b","content":"x"} | messages[1].tool_call_id: "b" (expected: the id\
-                     of\
-                     one of the tool_calls before it)
+                    {"role":"tool","tool_call_id":"b","content":"x"} | messages[1].tool_call_id: "b" (expected: the\
+                     id of one of the tool_calls before it)
                     {"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f"}}]},\
-                    {"role":"tool","tool_call_id":5,"content":"x"} | messages[1].tool_call_id: an integer (expected: a\
-                     string)
+                    {"role":"tool","tool_call_id":5,"content":"x"} | messages[1].tool_call_id: an integer (expected:\
+                     a string)
                     {"role":"user","content":"x"}],"reasoning_effort":"much","x":[1 | reasoning_effort: "much"\
-                     (expected:\
-                     one of none, minimal, low, medium, high, xhigh, max)
+                     (expected: one of none, minimal, low, medium, high, xhigh, max)
                     """)
     void whatTheGatewayRefusesHasNoPrompt(String messages, String sentence) throws IOException {
         template("{{ messages | length }}");

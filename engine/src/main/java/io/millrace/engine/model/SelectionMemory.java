@@ -52,7 +52,8 @@ record SelectionMemory(String key, int topK) {
                 ErrorCode.INVALID_REQUEST,
                 key + ": " + topK + " selected slots for each of " + maxRows + " rows of a step take "
                         + mebibytes(elements * Integer.BYTES) + " (expected: no more than " + mebibytes(most)
-                        + " that the heap has left; fewer slots, or a smaller millrace.kv.pool-tokens)",
+                        + " that the heap has left; fewer slots, or a smaller pool of keys: millrace.kv.pool-tokens,"
+                        + " in bench --depth)",
                 cause);
     }
 

@@ -45,7 +45,8 @@ class LargeSelectionTest {
                 .isThrownBy(() -> new SelectionMemory("millrace.dsa.top-k", 1 << 27).allocate(512, 1 << 21))
                 .withMessageStartingWith("millrace.dsa.top-k: 134217728 selected slots for each of 512 rows of a step"
                         + " take 262144 MiB (expected: no more than ")
-                .withMessageEndingWith("; fewer slots, or a smaller millrace.kv.pool-tokens)");
+                .withMessageEndingWith(
+                        "; fewer slots, or a smaller pool of keys:" + " millrace.kv.pool-tokens, in bench --depth)");
         // Of less than an array may hold, but more than any heap of a test has.
         assertThatExceptionOfType(MillraceException.class)
                 .isThrownBy(() -> new SelectionMemory("index_topk", (1 << 22) - 1).allocate(511, 1 << 16))

@@ -14,7 +14,7 @@ public record InferenceRequest(String prompt, GenerationOptions options) {
     public static InferenceRequest read(JsonFields fields, GenerationOptions.Limits limits) {
         for (String name : fields.names()) {
             if (!FIELDS.contains(name)) {
-                String shown = name.length() <= 64 ? name : name.substring(0, 64) + "…";
+                String shown = KnownFields.shown(name);
                 throw fields.invalid(
                         shown,
                         shown + ": unknown field (expected: prompt, max_tokens, temperature, enable_mtp or stream)");

@@ -165,7 +165,7 @@ public final class KnownFields {
 
     /// Fit for a header and a message: ASCII letters, digits, `_`, `.` and `-`, all else replaced by `?`; quotes for
     /// a name that is empty.
-    private static String shown(String name) {
+    static String shown(String name) {
         if (name.isEmpty()) {
             return "\"\"";
         }

@@ -201,6 +201,9 @@ class UnknownFieldsTest {
 
         assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
         assertThat(response.headers().firstValue(HEADER)).hasValue("\"\", x");
+        HttpResponse<String> inference = suite.post("/inference", "{\"prompt\":\"Hi\",\"\":1}");
+        assertThat(inference.statusCode()).isEqualTo(400);
+        assertThat(inference.body()).contains("\\\"\\\": unknown field (expected: prompt, ");
     }
 
     @Test

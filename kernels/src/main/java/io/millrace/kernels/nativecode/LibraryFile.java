@@ -21,7 +21,7 @@ import java.util.Optional;
 /// @param symbols  its functions; empty if it could not be loaded
 /// @param levels   instruction sets that it and this processor have, slowest first
 /// @param reason   why it could not be loaded
-/// @param isHere   whether it should have been: without it, this build has none
+/// @param isHere   whether this build has it, so that what keeps it from loading can be put right
 @SuppressWarnings("restricted")
 record LibraryFile(Optional<SymbolLookup> symbols, List<IsaLevel> levels, String reason, boolean isHere) {
     private static final String LEVELS = "mr_levels";
@@ -77,13 +77,11 @@ record LibraryFile(Optional<SymbolLookup> symbols, List<IsaLevel> levels, String
             default -> said == null ? "no reason told" : said;
         };
         long freeBytes = freeBytes(folder);
-        boolean isFull = freeBytes < neededBytes;
-        return "cannot be written to " + folder + ": " + reason
-                + (isFull ? ", " + (freeBytes >> 10) + " KiB free" : "")
-                + (isFull
-                        ? " (expected: a folder with " + ((neededBytes >> 10) + 1) + " KiB of room"
-                        : " (expected: a writable folder")
-                + ", see java.io.tmpdir)";
+        String expected = freeBytes < neededBytes
+                ? ", " + (freeBytes >> 10) + " KiB free (expected: a folder with " + ((neededBytes >> 10) + 1)
+                        + " KiB of room"
+                : " (expected: a writable folder";
+        return "cannot be written to " + folder + ": " + reason + expected + ", see java.io.tmpdir)";
     }
 
     /// As much as anybody wants where the system does not tell.

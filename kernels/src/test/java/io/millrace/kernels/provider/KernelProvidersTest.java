@@ -17,6 +17,7 @@ import io.millrace.kernels.scalar.ScalarKernels;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -132,12 +133,10 @@ class KernelProvidersTest {
                     for (MlaForm form : MlaForm.values()) {
                         LayerRun run = new LayerRun(kernels, layer, step, form, 16).run(random.floats(66, 1), 0, 2);
                         float[] y = run.y.toArray(ValueLayout.JAVA_FLOAT);
+                        String label = "%s weights, %s rows, %s".formatted(weights, kv, form);
+                        assertThat(count(y, Float::isFinite)).as(label).isEqualTo(y.length);
                         // One of them may be zero by chance, as weights and activations are small integers.
-                        assertThat(y)
-                                .as("%s weights, %s rows, %s", weights, kv, form)
-                                .satisfies(
-                                        values -> assertThat(allFinite(values)).isTrue())
-                                .isNotEqualTo(new float[y.length]);
+                        assertThat(count(y, value -> value != 0)).as(label).isGreaterThan(y.length * 9 / 10);
                         assertThat(run.selection.count(0)).isEqualTo(16);
                     }
                 }
@@ -145,12 +144,11 @@ class KernelProvidersTest {
         }
     }
 
-    private static boolean allFinite(float[] values) {
+    private static int count(float[] values, Predicate<Float> counted) {
+        int count = 0;
         for (float value : values) {
-            if (!Float.isFinite(value)) {
-                return false;
-            }
+            count += counted.test(value) ? 1 : 0;
         }
-        return true;
+        return count;
     }
 }

@@ -110,9 +110,7 @@ public final class SuiteOptions {
     /// @throws IllegalArgumentException  if a key is refused
     SuiteSettings settings(GivenKeys keys) {
         Path folder = keys.of(MODEL).map(SuiteOptions::folder).orElseGet(() -> new ModelOption().directory());
-        String name = keys.of(SERVED_NAME)
-                .flatMap(given -> Optional.ofNullable(name(given)))
-                .orElse(null);
+        String name = keys.of(SERVED_NAME).map(SuiteOptions::name).orElse(null);
         keys.requireSound();
         return SuiteSettings.of(folder).named(name).with(keys.engine()).withServiceKeys(keys.ofServices());
     }
@@ -121,12 +119,10 @@ public final class SuiteOptions {
         return Path.of(required(given, "a model folder; without it, it is the embedded one"));
     }
 
-    private static @Nullable String name(GivenKey given) {
-        return ServedName.require(given.source(), nameOf(given));
-    }
-
-    private static String nameOf(GivenKey given) {
-        return required(given, "a model id; without it, it is the folder's name");
+    private static String name(GivenKey given) {
+        String name = required(given, "a model id; without it, it is the folder's name");
+        ServedName.require(given.source(), name);
+        return name;
     }
 
     private static String required(GivenKey given, String expected) {

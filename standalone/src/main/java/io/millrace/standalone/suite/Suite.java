@@ -119,10 +119,7 @@ public final class Suite implements AutoCloseable {
         if (capacity == null) {
             return;
         }
-        long blockBytes = 0;
-        for (int section = 0; section < layout.sections(); section++) {
-            blockBytes += layout.sectionBytes(section);
-        }
+        long blockBytes = layout.blockBytes();
         if (new BigInteger(capacity).compareTo(BigInteger.valueOf(blockBytes)) < 0) {
             throw new MillraceException(
                     ErrorCode.INVALID_REQUEST,

@@ -6,9 +6,10 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.MapPropertySource;
 
-/// Silences what Spring says of a failed start before [StartFailureReporter] has its turn: pages about
-/// beans. Whoever sets these levels otherwise gets them back.
-final class StartLogging implements EnvironmentPostProcessor {
+/// Silences what Spring says of a failed start before [StartFailureReporter] has its turn, pages about beans, and what
+/// it warns of for each request that a management port refuses, one line or two for a path or method that is not there:
+/// whoever reaches the port could fill the disk. Whoever sets these levels otherwise gets them back.
+final class FrameworkLogging implements EnvironmentPostProcessor {
     private static final String LEVEL = "logging.level.";
 
     @Override
@@ -16,7 +17,7 @@ final class StartLogging implements EnvironmentPostProcessor {
         environment
                 .getPropertySources()
                 .addLast(new MapPropertySource(
-                        "startLogging",
+                        "frameworkLogging",
                         Map.of(
                                 LEVEL
                                         + "org.springframework.boot.web.server.servlet.context."
@@ -26,6 +27,10 @@ final class StartLogging implements EnvironmentPostProcessor {
                                 LEVEL + "org.springframework.context.annotation.AnnotationConfigApplicationContext",
                                 "error",
                                 LEVEL + "org.springframework.boot.autoconfigure.logging",
-                                "warn")));
+                                "warn",
+                                LEVEL + "org.springframework.web.servlet.PageNotFound",
+                                "error",
+                                LEVEL + "org.springframework.web.servlet.mvc.support.DefaultHandlerExceptionResolver",
+                                "error")));
     }
 }
