@@ -10,12 +10,17 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.Pipe;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -60,11 +65,59 @@ class UnwrittenAnswerTest {
     }
 
     @Test
-    void aReaderThatLeftEndsACommandQuietly() {
+    void aReaderThatLeftEndsACommandQuietly() throws IOException {
         for (String[] args : List.of(new String[] {"--help"}, new String[] {"tokenize", "--model", MINI})) {
-            Unwritten run = run("Broken pipe", args);
+            Unwritten run = run(brokenPipe(), args);
             assertThat(run.exitCode()).isEqualTo(ExitCode.READER_GONE);
             assertThat(run.errors()).isEmpty();
+        }
+    }
+
+    /// As this machine says it.
+    private static String brokenPipe() throws IOException {
+        Pipe pipe = Pipe.open();
+        try (Pipe.SinkChannel sink = pipe.sink()) {
+            pipe.source().close();
+            sink.write(ByteBuffer.allocate(1));
+            throw new IllegalStateException("a pipe without a reader was written");
+        } catch (IOException e) {
+            return String.valueOf(e.getMessage());
+        }
+    }
+
+    /// Where there are no tools to make a German locale this is a test in the machine's own.
+    @Test
+    @DisabledOnOs(value = OS.WINDOWS, disabledReason = "no process hears there that its reader left")
+    void aReaderThatLeftIsKnownInAnyLanguage(@TempDir Path locales) throws Exception {
+        ProcessBuilder command = new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                MillraceCommand.class.getName(),
+                "--version");
+        command.environment().remove("LANGUAGE");
+        command.environment().put("LC_ALL", "de_DE.UTF-8");
+        if (makesLocale(locales.resolve("de_DE.UTF-8"))) {
+            command.environment().put("LOCPATH", locales.toString());
+        }
+        Process process = command.start();
+        process.getInputStream().close();
+        String errors = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+
+        assertThat(process.waitFor()).as(errors).isEqualTo(ExitCode.READER_GONE);
+        assertThat(errors).isEmpty();
+    }
+
+    private static boolean makesLocale(Path folder) throws InterruptedException {
+        try {
+            return new ProcessBuilder("localedef", "-i", "de_DE", "-f", "UTF-8", folder.toString())
+                            .redirectErrorStream(true)
+                            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                            .start()
+                            .waitFor()
+                    == 0;
+        } catch (IOException _) {
+            return false;
         }
     }
 

@@ -70,10 +70,9 @@ final class ListenKeys implements ApplicationListener<ApplicationContextInitiali
         try {
             bind(address, port);
         } catch (IOException e) {
-            boolean isForbidden = String.valueOf(e.getMessage()).contains("Permission denied");
-            String why = isForbidden
-                    ? " may not be listened on by this user (expected: 1024 or more)"
-                    : " is in use (expected: a free port)";
+            String why = BindFailure.isPortTaken(e)
+                    ? " is in use (expected: a free port)"
+                    : " may not be listened on by this user (expected: 1024 or more)";
             throw refused(section + PORT + ": " + port + why, e);
         }
     }

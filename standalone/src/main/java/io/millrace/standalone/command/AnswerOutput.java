@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.Pipe;
 import java.nio.charset.StandardCharsets;
 
 /// Where answers go. A print stream keeps failures to itself; what cannot be written here ends the command.
@@ -22,9 +24,6 @@ public final class AnswerOutput extends OutputStream {
     /// Nobody can be answered any more.
     public static final class Failure extends UncheckedIOException {
         private static final long serialVersionUID = 1;
-        /// As Linux says it of a pipe whose reader left.
-        private static final String BROKEN_PIPE = "Broken pipe";
-
         private final boolean isReaderGone;
 
         Failure(IOException cause) {
@@ -32,7 +31,33 @@ public final class AnswerOutput extends OutputStream {
                     "standard output cannot be written: " + cause.getMessage()
                             + " (expected: one that takes the answer)",
                     cause);
-            isReaderGone = BROKEN_PIPE.equals(cause.getMessage());
+            isReaderGone = isBrokenPipe(cause);
+        }
+
+        /// The reason is known by its text alone, which is in the language of the process: so it is compared with that
+        /// of
+        /// a pipe whose reader left for certain.
+        private static boolean isBrokenPipe(IOException failure) {
+            String broken;
+            try {
+                Pipe pipe = Pipe.open();
+                try (Pipe.SinkChannel sink = pipe.sink()) {
+                    pipe.source().close();
+                    broken = reason(sink);
+                }
+            } catch (IOException _) {
+                return false;
+            }
+            return broken.equals(failure.getMessage());
+        }
+
+        private static String reason(Pipe.SinkChannel broken) {
+            try {
+                broken.write(ByteBuffer.allocate(1));
+                return "";
+            } catch (IOException e) {
+                return String.valueOf(e.getMessage());
+            }
         }
 
         /// Whether whoever read the output has enough of it.

@@ -2,6 +2,7 @@ package io.millrace.standalone.suite;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.startup.BindFailure;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -29,8 +30,7 @@ final class ListenAddress {
         try {
             bind(address, port);
         } catch (IOException e) {
-            String why = String.valueOf(e.getMessage());
-            if (!why.contains("Permission denied")) {
+            if (BindFailure.isPortTaken(e)) {
                 throw portInUse(port, e);
             }
             String sentence =
