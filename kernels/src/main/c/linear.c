@@ -283,6 +283,14 @@ static void stream(const linear_part *part, int64_t chunk) {
     }
 }
 
+// Rows of a tile where there are many. Totals of int4 lie beside the accumulators of a group and go through memory: of
+// six rows they cost more than the weights that are read less often.
+#define W4_ROWS 4
+
+INLINE int64_t rows_at_once(const linear_part *part) {
+    return even_step(part->rows, part->format == FORMAT_W4A8 ? min64(W4_ROWS, TILE_ROWS) : TILE_ROWS);
+}
+
 // A chunk: all rows times some panels of one part. With many rows the panels stay in the cache while the rows pass, and
 // memory and arithmetic work at the same time.
 void FN(linear)(const linear_call *call, int32_t chunk, int32_t worker) {
@@ -295,7 +303,7 @@ void FN(linear)(const linear_call *call, int32_t chunk, int32_t worker) {
     }
     int64_t from = (chunk - part->first_chunk) * part->chunk_panels;
     int64_t end = min64(from + part->chunk_panels, panels_of(part));
-    int64_t step = even_step(part->rows, TILE_ROWS);
+    int64_t step = rows_at_once(part);
     int64_t tiles = (part->rows + step - 1) / step;
     for (int64_t panel = from; panel < end; panel += TILE_PANELS) {
         for (int64_t i = 0; i < tiles; i++) {
