@@ -2,11 +2,10 @@ package io.millrace.kernels.vector;
 
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
-import jdk.incubator.vector.VectorOperators;
 
-/// Register tiles of a product with BF16 weights: 1 row by 4 panels, 4 rows by 2 panels, 8 rows by 1 panel. The last is
-/// for up to eight rows alone: they read the weights once, in one stream. With more, weights are in the cache from the
-/// second tile on, and two panels need fewer loads. Each output is one
+/// Register tiles of a product with BF16 weights: 1 row by 4 panels and 4 rows by 2 panels. From the second tile of
+/// rows on weights come from the cache; two panels to a tile need a load for every 1.6 multiply-adds. Each output is
+/// one
 /// chain of fused multiply-adds over ascending inputs, so the tile that computes it does not show in the result.
 ///
 /// Tiles stay small on purpose: with more than about twenty vector operations in a loop body the compiler runs out of
@@ -20,13 +19,6 @@ final class Bfloat16Tiles {
         for (int panel = panelFrom; panel < panelEnd; panel += 4) {
             int row = rowFrom;
             for (; rowEnd - row >= 2; row += 4) {
-                if (rowEnd - row > 4 && rowEnd - row <= 8) {
-                    for (int each = panel; each < Math.min(panel + 4, panelEnd); each++) {
-                        eightRows(p, row, rowEnd, each);
-                    }
-                    row += 4;
-                    continue;
-                }
                 fourRows(p, row, rowEnd, panel, panelEnd);
                 if (panel + 2 < panelEnd) {
                     fourRows(p, row, rowEnd, panel + 2, panelEnd);
@@ -156,65 +148,5 @@ final class Bfloat16Tiles {
         y21.intoMemorySegment(Lanes.ALL, to2 + next, Lanes.ORDER);
         y30.intoMemorySegment(Lanes.ALL, to3, Lanes.ORDER);
         y31.intoMemorySegment(Lanes.ALL, to3 + next, Lanes.ORDER);
-    }
-
-    private static void eightRows(Product p, int row, int rowEnd, int panel) {
-        long x0 = p.row(row, rowEnd);
-        long x1 = p.row(row + 1, rowEnd);
-        long x2 = p.row(row + 2, rowEnd);
-        long x3 = p.row(row + 3, rowEnd);
-        long x4 = p.row(row + 4, rowEnd);
-        long x5 = p.row(row + 5, rowEnd);
-        long x6 = p.row(row + 6, rowEnd);
-        long x7 = p.row(row + 7, rowEnd);
-        long w = p.panel(panel, panel + 1);
-        long to0 = p.out(row, rowEnd, panel, panel + 1);
-        long to1 = p.out(row + 1, rowEnd, panel, panel + 1);
-        long to2 = p.out(row + 2, rowEnd, panel, panel + 1);
-        long to3 = p.out(row + 3, rowEnd, panel, panel + 1);
-        long to4 = p.out(row + 4, rowEnd, panel, panel + 1);
-        long to5 = p.out(row + 5, rowEnd, panel, panel + 1);
-        long to6 = p.out(row + 6, rowEnd, panel, panel + 1);
-        long to7 = p.out(row + 7, rowEnd, panel, panel + 1);
-        FloatVector y0 = FloatVector.zero(Lanes.FLOATS);
-        FloatVector y1 = FloatVector.zero(Lanes.FLOATS);
-        FloatVector y2 = FloatVector.zero(Lanes.FLOATS);
-        FloatVector y3 = FloatVector.zero(Lanes.FLOATS);
-        FloatVector y4 = FloatVector.zero(Lanes.FLOATS);
-        FloatVector y5 = FloatVector.zero(Lanes.FLOATS);
-        FloatVector y6 = FloatVector.zero(Lanes.FLOATS);
-        FloatVector y7 = FloatVector.zero(Lanes.FLOATS);
-        int pairs = p.depth / 2;
-        for (int k = 0; k < pairs; k++) {
-            long from = Lanes.offset(k, 8);
-            IntVector pair =
-                    IntVector.fromMemorySegment(Lanes.INTS, Lanes.ALL, w + Lanes.offset(k, Lanes.BYTES), Lanes.ORDER);
-            FloatVector v = pair.lanewise(VectorOperators.LSHL, 16).reinterpretAsFloats();
-            y0 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x0 + from)), y0);
-            y1 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x1 + from)), y1);
-            y2 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x2 + from)), y2);
-            y3 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x3 + from)), y3);
-            y4 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x4 + from)), y4);
-            y5 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x5 + from)), y5);
-            y6 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x6 + from)), y6);
-            y7 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x7 + from)), y7);
-            v = pair.and(0xffff0000).reinterpretAsFloats();
-            y0 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x0 + from + 4)), y0);
-            y1 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x1 + from + 4)), y1);
-            y2 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x2 + from + 4)), y2);
-            y3 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x3 + from + 4)), y3);
-            y4 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x4 + from + 4)), y4);
-            y5 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x5 + from + 4)), y5);
-            y6 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x6 + from + 4)), y6);
-            y7 = v.fma(FloatVector.broadcast(Lanes.FLOATS, Lanes.ALL.get(Lanes.FLOAT, x7 + from + 4)), y7);
-        }
-        y0.intoMemorySegment(Lanes.ALL, to0, Lanes.ORDER);
-        y1.intoMemorySegment(Lanes.ALL, to1, Lanes.ORDER);
-        y2.intoMemorySegment(Lanes.ALL, to2, Lanes.ORDER);
-        y3.intoMemorySegment(Lanes.ALL, to3, Lanes.ORDER);
-        y4.intoMemorySegment(Lanes.ALL, to4, Lanes.ORDER);
-        y5.intoMemorySegment(Lanes.ALL, to5, Lanes.ORDER);
-        y6.intoMemorySegment(Lanes.ALL, to6, Lanes.ORDER);
-        y7.intoMemorySegment(Lanes.ALL, to7, Lanes.ORDER);
     }
 }

@@ -52,7 +52,6 @@ final class KernelProbes implements AutoCloseable {
         if (formats.contains(QuantFormat.BF16)) {
             product("bf16-one-row", 0.14, floats(QuantFormat.BF16, 1, PANELS));
             product("bf16-rows", 0.27, floats(QuantFormat.BF16, ROWS, PANELS));
-            product("bf16-eight-rows", 0.27, floats(QuantFormat.BF16, MORE_ROWS, PANELS));
         }
         product("f32-one-row", 0.15, floats(QuantFormat.F32, 1, PANELS));
         product("f32-rows", 0.27, floats(QuantFormat.F32, ROWS, PANELS));

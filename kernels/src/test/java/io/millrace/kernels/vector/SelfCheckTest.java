@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 class SelfCheckTest {
-    private static final List<String> BFLOAT16 = List.of("bf16-one-row", "bf16-rows", "bf16-eight-rows");
+    private static final List<String> BFLOAT16 = List.of("bf16-one-row", "bf16-rows");
     private static final List<String> FLOAT32 =
             List.of("f32-one-row", "f32-rows", "f32-eight-rows", "strided-one-row", "strided-rows");
     private static final List<String> INTEGERS = List.of(
