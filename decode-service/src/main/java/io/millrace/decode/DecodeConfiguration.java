@@ -17,6 +17,9 @@ import io.millrace.startup.EngineKeys;
 import io.millrace.startup.GracePeriod;
 import io.millrace.startup.ProcessEnd;
 import io.millrace.startup.ServiceFailure;
+import io.millrace.startup.arrival.ArrivalLimits;
+import io.millrace.startup.arrival.ArrivalProtocol;
+import io.millrace.startup.arrival.ManagementPort;
 import java.util.HexFormat;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -159,5 +162,10 @@ class DecodeConfiguration {
                 served.model().kernels().description(),
                 loop.poolTokens(),
                 loop.contextTokens());
+    }
+
+    @Bean
+    ManagementPort managementPort() {
+        return new ManagementPort(ArrivalProtocol.class, ArrivalLimits.USUAL);
     }
 }

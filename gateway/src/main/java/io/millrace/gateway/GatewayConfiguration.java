@@ -13,6 +13,8 @@ import io.millrace.gateway.served.ServedModel;
 import io.millrace.gateway.served.ServedModelLoader;
 import io.millrace.gateway.served.TextEncoder;
 import io.millrace.rpc.ModelNameTag;
+import io.millrace.startup.arrival.ArrivalLimits;
+import io.millrace.startup.arrival.Arrivals;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import org.springframework.beans.factory.ObjectProvider;
@@ -107,7 +109,19 @@ class GatewayConfiguration {
     }
 
     @Bean
-    ConnectorSetup connectorSetup() {
-        return new ConnectorSetup();
+    ArrivalLimits arrivalLimits(GatewayProperties properties) {
+        return new ArrivalLimits(
+                properties.limits().headTimeout(), properties.limits().bodyTimeout());
+    }
+
+    /// Those of the REST surface.
+    @Bean
+    Arrivals arrivals() {
+        return new Arrivals();
+    }
+
+    @Bean
+    ConnectorSetup connectorSetup(ArrivalLimits limits, Arrivals arrivals) {
+        return new ConnectorSetup(limits, arrivals);
     }
 }

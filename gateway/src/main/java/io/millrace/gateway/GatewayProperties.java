@@ -61,6 +61,7 @@ public record GatewayProperties(
     /// @param maxWait              how long a request or text waits before it is refused
     /// @param maxChoices           largest `n`; unset: 16, or `maxRunningChoices` if that is less
     /// @param maxBodySize          largest request body
+    /// @param headTimeout          from the first byte of a request to the end of its headers
     /// @param bodyTimeout          from a request's head to the last byte of its body
     /// @param requestTimeout       from admission to the last token
     /// @param keepAliveInterval    a stream without tokens for this long gets a comment
@@ -72,12 +73,14 @@ public record GatewayProperties(
             @DefaultValue("30s") Duration maxWait,
             @Min(1) @Max(128) @Nullable Integer maxChoices,
             @DefaultValue("8MB") DataSize maxBodySize,
+            @DefaultValue("30s") Duration headTimeout,
             @DefaultValue("60s") Duration bodyTimeout,
             @DefaultValue("10m") Duration requestTimeout,
             @DefaultValue("15s") Duration keepAliveInterval) {
         public Limits {
             SettingRange.require("maxWait", maxWait, Duration.ZERO, DAY);
             SettingRange.require("maxBodySize", maxBodySize, DataSize.ofBytes(1), LARGEST_BODY);
+            SettingRange.require("headTimeout", headTimeout, SHORTEST, DAY);
             SettingRange.require("bodyTimeout", bodyTimeout, SHORTEST, DAY);
             SettingRange.require("requestTimeout", requestTimeout, SHORTEST, LONGEST_REQUEST);
             SettingRange.require("keepAliveInterval", keepAliveInterval, SHORTEST, DAY);

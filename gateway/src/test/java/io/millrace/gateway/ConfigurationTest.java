@@ -43,6 +43,7 @@ class ConfigurationTest {
                                 Duration.ofSeconds(30),
                                 16,
                                 DataSize.ofMegabytes(8),
+                                Duration.ofSeconds(30),
                                 Duration.ofSeconds(60),
                                 Duration.ofMinutes(10),
                                 Duration.ofSeconds(15)),
@@ -92,6 +93,8 @@ class ConfigurationTest {
             limits.max-body-size=2147483647B | limits.max-body-size: 2147483647B (expected: 1B..1GB)
             limits.max-body-size=9999999999GB | \
             limits.max-body-size: "9999999999GB" (expected: a size, e.g. 512KB or 8MB)
+            limits.head-timeout=0s | limits.head-timeout: 0s (expected: 10ms..1d)
+            limits.head-timeout=25h | limits.head-timeout: 25h (expected: 10ms..1d)
             limits.body-timeout=0s | limits.body-timeout: 0s (expected: 10ms..1d)
             limits.body-timeout=25h | limits.body-timeout: 25h (expected: 10ms..1d)
             limits.request-timeout=400000d | limits.request-timeout: 400000d (expected: 10ms..30d)

@@ -10,6 +10,9 @@ import io.millrace.kvcache.store.StoreMeters;
 import io.millrace.kvcache.store.StoreStats;
 import io.millrace.rpc.GrpcErrorInterceptor;
 import io.millrace.rpc.MetricNames;
+import io.millrace.startup.arrival.ArrivalLimits;
+import io.millrace.startup.arrival.ArrivalProtocol;
+import io.millrace.startup.arrival.ManagementPort;
 import java.util.HexFormat;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -119,5 +122,10 @@ class KvCacheConfiguration {
     private static void gauge(
             MeterRegistry registry, BlockStore store, String name, ToDoubleFunction<StoreStats> value) {
         Gauge.builder(name, store, from -> value.applyAsDouble(from.stats())).register(registry);
+    }
+
+    @Bean
+    ManagementPort managementPort() {
+        return new ManagementPort(ArrivalProtocol.class, ArrivalLimits.USUAL);
     }
 }

@@ -31,17 +31,6 @@ public final class ClientConnection {
         return new ClientConnection(CURRENT.isBound() ? CURRENT.get() : null);
     }
 
-    /// How long a read waits for bytes of the client; -1: for ever.
-    public long readTimeoutMillis() {
-        return socket == null ? -1 : socket.getReadTimeout();
-    }
-
-    public void readTimeoutMillis(long millis) {
-        if (socket != null) {
-            socket.setReadTimeout(millis);
-        }
-    }
-
     /// False once the client is known to be gone.
     public boolean isOpen() {
         if (socket == null || !open || !readable) {

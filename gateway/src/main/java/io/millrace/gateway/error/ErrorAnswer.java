@@ -2,6 +2,7 @@ package io.millrace.gateway.error;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +31,12 @@ public record ErrorAnswer(
             return found == null ? "missing" : "empty";
         }
         return found.length() <= MAX_SHOWN ? found : found.substring(0, MAX_SHOWN) + "...";
+    }
+
+    /// How long something was waited for, as a message shows it.
+    public static String shown(Duration wait) {
+        long millis = wait.toMillis();
+        return millis % 1000 == 0 ? millis / 1000 + " s" : millis + " ms";
     }
 
     /// OpenAI's name for this class of errors.

@@ -2,10 +2,12 @@ package io.millrace.gateway.error;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import jakarta.servlet.ServletRequest;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Collections;
 import java.util.Objects;
+import java.util.Optional;
 import org.apache.catalina.connector.Request;
 import org.apache.catalina.connector.Response;
 import org.apache.catalina.valves.ErrorReportValve;
@@ -32,7 +34,7 @@ public final class JsonErrorReportValve extends ErrorReportValve {
 
     @Override
     protected void report(Request request, Response response, @Nullable Throwable throwable) {
-        int status = status(request, response, throwable);
+        int status = given(request).map(ErrorAnswer::status).orElseGet(() -> status(request, response, throwable));
         if (status < 400 || response.getContentWritten() > 0 || !response.setErrorReported()) {
             return;
         }
@@ -52,18 +54,26 @@ public final class JsonErrorReportValve extends ErrorReportValve {
             if (status == 405 && isServedNowhere(request)) {
                 response.setHeader("Allow", SERVED);
             }
+            if (answer.retryAfterSeconds() > 0) {
+                response.setHeader("Retry-After", Long.toString(answer.retryAfterSeconds()));
+            }
             response.setHeader("Connection", "close");
             response.setContentType("application/json");
             response.setContentLength(body.length);
             response.getOutputStream().write(body);
             response.finishResponse();
-            if (request.getAttribute(ANSWER) != null) {
+            if (given(request).isPresent()) {
                 // Nobody reads its body: waiting for the rest would hold the connection.
                 request.getCoyoteRequest().action(ActionCode.DISABLE_SWALLOW_INPUT, null);
             }
         } catch (IOException e) {
             request.setAttribute("io.millrace.gateway.unwritten-error", e);
         }
+    }
+
+    /// The answer that a handler left here, as the container took none from it.
+    public static Optional<ErrorAnswer> given(ServletRequest request) {
+        return Optional.ofNullable((ErrorAnswer) request.getAttribute(ANSWER));
     }
 
     private static int status(Request request, Response response, @Nullable Throwable cause) {
@@ -94,8 +104,9 @@ public final class JsonErrorReportValve extends ErrorReportValve {
     }
 
     private static ErrorAnswer answer(int status, Request request, Response response) {
-        if (request.getAttribute(ANSWER) instanceof ErrorAnswer given) {
-            return given;
+        Optional<ErrorAnswer> given = given(request);
+        if (given.isPresent()) {
+            return given.get();
         }
         ErrorCode code = switch (status) {
             case 401 -> ErrorCode.AUTHENTICATION_REQUIRED;

@@ -28,6 +28,10 @@ final class Answers {
     }
 
     static ServerResponse error(ErrorAnswer error) {
+        return write(status(error), error.json());
+    }
+
+    private static ServerResponse.BodyBuilder status(ErrorAnswer error) {
         ServerResponse.BodyBuilder answer = ServerResponse.status(error.status());
         if (error.retryAfterSeconds() > 0) {
             answer.header(HttpHeaders.RETRY_AFTER, Long.toString(error.retryAfterSeconds()));
@@ -36,13 +40,13 @@ final class Answers {
             // The next request is to find another instance, not this one once more.
             answer.header(HttpHeaders.CONNECTION, "close");
         }
-        return write(answer, error.json());
+        return answer;
     }
 
     /// An error after which the connection is closed, whatever of the request is still to come. The container writes
     /// it, as it takes no answer from anybody else once a read of the body failed.
     static ServerResponse lastError(ErrorAnswer error) {
-        return ServerResponse.status(error.status()).build((request, response) -> {
+        return status(error).build((request, response) -> {
             request.setAttribute(JsonErrorReportValve.ANSWER, error);
             if (!response.isCommitted()) {
                 response.sendError(error.status());

@@ -24,9 +24,7 @@ final class ErrorTranslation implements HandlerFilterFunction<ServerResponse, Se
             }
             Exchange.of(request).outcome(", " + e.code().wireName());
             ErrorAnswer answer = ErrorAnswer.of(e);
-            return e.code() == ErrorCode.BODY_TIMEOUT || e.code() == ErrorCode.BODY_INCOMPLETE
-                    ? Answers.lastError(answer)
-                    : Answers.error(answer);
+            return Exchange.of(request).isBrokenOff() ? Answers.lastError(answer) : Answers.error(answer);
         } catch (RuntimeException e) {
             log.error("request {} failed", Exchange.of(request).clientId(), e);
             return Answers.error(ErrorAnswer.of(new MillraceException(ErrorCode.INTERNAL, "Internal error.", e)));

@@ -3,7 +3,7 @@ package io.millrace.gateway.route;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.gateway.generation.Generation;
-import jakarta.servlet.ServletRequest;
+import jakarta.servlet.http.HttpServletRequest;
 import java.util.List;
 import java.util.UUID;
 import java.util.regex.Pattern;
@@ -22,19 +22,23 @@ final class Exchange {
     private @Nullable MillraceException stopped;
     private List<String> ignoredFields = List.of();
     private String outcome = "";
+    private boolean arrived;
+    private boolean brokenOff;
 
-    private Exchange(String clientId) {
+    private Exchange(String clientId, boolean arrived) {
         this.clientId = clientId;
+        this.arrived = arrived;
     }
 
     /// Begins an exchange.
     ///
     /// @param requestedId  the client's X-Request-Id: taken over if it is harmless
-    static Exchange begin(ServletRequest request, @Nullable String requestedId) {
+    static Exchange begin(HttpServletRequest request, @Nullable String requestedId) {
         String clientId = requestedId != null && CLIENT_ID.matcher(requestedId).matches()
                 ? requestedId
                 : UUID.randomUUID().toString();
-        Exchange exchange = new Exchange(clientId);
+        boolean hasBody = request.getContentLengthLong() > 0 || request.getHeader("Transfer-Encoding") != null;
+        Exchange exchange = new Exchange(clientId, !hasBody);
         request.setAttribute(ATTRIBUTE, exchange);
         return exchange;
     }
@@ -78,6 +82,32 @@ final class Exchange {
 
     synchronized boolean hasGeneration() {
         return generation != null;
+    }
+
+    /// All of its body is there.
+    synchronized void arrive() {
+        arrived = true;
+    }
+
+    /// Whether it is work under way, and not still on its way to the gateway.
+    synchronized boolean hasArrived() {
+        return arrived;
+    }
+
+    /// Its body will never be there.
+    synchronized void breakOff() {
+        brokenOff = true;
+    }
+
+    synchronized boolean isBrokenOff() {
+        return brokenOff;
+    }
+
+    /// As [#stop], unless all of its body is there.
+    synchronized void stopUnlessArrived(ErrorCode code, String message) {
+        if (!arrived) {
+            stop(code, message);
+        }
     }
 
     /// Ends it from outside: whoever works on it is to answer with this error. The first one counts.

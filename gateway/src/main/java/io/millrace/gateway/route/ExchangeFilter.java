@@ -50,20 +50,18 @@ final class ExchangeFilter implements Filter {
         } finally {
             exchange.end();
             open.leave(exchange);
-            if (isRefused(answer.getStatus()) && !exchange.hasGeneration()) {
+            int status =
+                    JsonErrorReportValve.given(request).map(ErrorAnswer::status).orElseGet(answer::getStatus);
+            if (isRefused(status) && !exchange.hasGeneration()) {
                 refusals.refused(
-                        exchange.clientId(),
-                        http.getMethod(),
-                        http.getRequestURI(),
-                        answer.getStatus(),
-                        exchange.outcome());
+                        exchange.clientId(), http.getMethod(), http.getRequestURI(), status, exchange.outcome());
             }
-            if (exchange.hasGeneration() || answer.getStatus() >= 500) {
+            if (exchange.hasGeneration() || status >= 500) {
                 log.info(
                         "request {} ({}): {} after {} ms{}",
                         exchange.clientId(),
                         exchange.internalId(),
-                        answer.getStatus(),
+                        status,
                         exchange.elapsedMillis(),
                         exchange.outcome());
             }

@@ -1,25 +1,28 @@
 package io.millrace.gateway.route;
 
+import io.millrace.startup.arrival.Arrivals;
 import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.context.SmartLifecycle;
 
-/// How the gateway ends, before the web server does: requests that come are refused; those under way have
-/// a grace period, at the end of which they are answered with an error, so that no connection is cut
-/// without a word.
+/// How the gateway ends, before the web server does: requests that come are refused, as are those whose bodies are
+/// still on their way; those under way have a grace period, at the end of which they are answered with an error, so
+/// that no connection is cut without a word.
 final class GracefulEnd implements SmartLifecycle {
     private static final Logger log = LoggerFactory.getLogger(GracefulEnd.class);
     /// For the last bytes of requests that were told to end.
     private static final long LAST_BYTES_MILLIS = 2000;
 
     private final OpenExchanges open;
+    private final Arrivals arrivals;
     private final Duration grace;
     private volatile boolean running;
 
     /// @param grace  0 for none
-    GracefulEnd(OpenExchanges open, Duration grace) {
+    GracefulEnd(OpenExchanges open, Arrivals arrivals, Duration grace) {
         this.open = open;
+        this.arrivals = arrivals;
         this.grace = grace;
     }
 
@@ -33,12 +36,12 @@ final class GracefulEnd implements SmartLifecycle {
     public void stop() {
         running = false;
         int left = open.close();
-        if (left == 0) {
-            return;
+        arrivals.close();
+        if (left > 0) {
+            log.info("shutting down: {} requests under way may finish within {} ms", left, grace.toMillis());
         }
-        log.info("shutting down: {} requests under way may finish within {} ms", left, grace.toMillis());
         try {
-            if (open.awaitNone(grace.toMillis())) {
+            if (open.awaitNone(left == 0 ? LAST_BYTES_MILLIS : grace.toMillis()) || left == 0) {
                 return;
             }
             int stopped = open.stop("The gateway is shutting down, and the answer was not complete within the "

@@ -16,7 +16,7 @@ import org.springframework.web.servlet.function.ServerRequest;
 /// Reads request bodies: JSON in UTF-8 of a bounded size, there in a bounded time.
 ///
 /// @param maxBytes  largest body
-/// @param timeout   from its first read to its last byte
+/// @param timeout   from the request's head to its last byte
 record JsonBody(int maxBytes, Duration timeout) {
 
     JsonFields read(ServerRequest request) {
@@ -24,11 +24,25 @@ record JsonBody(int maxBytes, Duration timeout) {
         if (request.servletRequest().getContentLengthLong() > maxBytes) {
             throw tooLarge();
         }
-        byte[] bytes = TimedBody.read(request.servletRequest(), maxBytes + 1, timeout);
+        byte[] bytes = arrived(request);
         if (bytes.length > maxBytes) {
             throw tooLarge();
         }
         return JsonFields.of(StrictJson.readObject(bytes));
+    }
+
+    /// @throws MillraceException  why it did not arrive; which may be that the gateway ends
+    private byte[] arrived(ServerRequest request) {
+        Exchange exchange = Exchange.of(request);
+        try {
+            byte[] bytes = CountedBody.read(request.servletRequest(), maxBytes + 1, timeout);
+            exchange.arrive();
+            return bytes;
+        } catch (MillraceException e) {
+            exchange.breakOff();
+            exchange.requireOngoing();
+            throw e;
+        }
     }
 
     private static void requireJson(ServerRequest request) {

@@ -27,13 +27,21 @@ final class OpenExchanges implements RequestsUnderWay {
 
     @Override
     public synchronized int count() {
-        return open.size();
+        return (int) open.stream().filter(Exchange::hasArrived).count();
     }
 
-    /// @return how many are under way
+    /// Whether the body of one is on its way.
+    synchronized boolean isReading() {
+        return open.stream().anyMatch(exchange -> !exchange.hasArrived());
+    }
+
+    /// Stops those that have not arrived in full.
+    ///
+    /// @return how many others are under way
     synchronized int close() {
         closed = true;
-        return open.size();
+        open.forEach(exchange -> exchange.stopUnlessArrived(ErrorCode.SHUTTING_DOWN, CLOSED));
+        return count();
     }
 
     /// Stops all of them.

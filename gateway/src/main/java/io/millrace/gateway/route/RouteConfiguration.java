@@ -6,6 +6,7 @@ import io.millrace.gateway.generation.GenerationService;
 import io.millrace.gateway.router.Router;
 import io.millrace.gateway.served.ServedModel;
 import io.millrace.gateway.served.TextEncoder;
+import io.millrace.startup.arrival.Arrivals;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.context.LifecycleProperties;
 import org.springframework.boot.web.servlet.FilterRegistrationBean;
@@ -49,8 +50,8 @@ class RouteConfiguration {
 
     /// The grace period is Spring's.
     @Bean
-    GracefulEnd gracefulEnd(OpenExchanges open, LifecycleProperties lifecycle) {
-        return new GracefulEnd(open, lifecycle.getTimeoutPerShutdownPhase());
+    GracefulEnd gracefulEnd(OpenExchanges open, Arrivals arrivals, LifecycleProperties lifecycle) {
+        return new GracefulEnd(open, arrivals, lifecycle.getTimeoutPerShutdownPhase());
     }
 
     @Bean

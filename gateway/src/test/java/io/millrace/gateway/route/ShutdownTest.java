@@ -160,6 +160,63 @@ class ShutdownTest {
         }
     }
 
+    private static Socket beginBody(int port, String path) throws IOException {
+        Socket socket = new Socket("localhost", port);
+        socket.setSoTimeout(20_000);
+        String begin = (path.startsWith("/v1") ? "POST " : "GET ") + path + " HTTP/1.1\r\nHost: localhost\r\n"
+                + "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
+        socket.getOutputStream().write(begin.getBytes(StandardCharsets.US_ASCII));
+        return socket;
+    }
+
+    @Test
+    void waitsForNoBodyThatHasNotArrived() throws IOException {
+        try (Suite suite = start("30s");
+                Socket hanging = beginBody(suite.port, PATH);
+                Socket asking = beginBody(suite.managementPort(), "/actuator/health")) {
+            RequestsUnderWay underWay = suite.context.getBean(RequestsUnderWay.class);
+            OpenExchanges open = suite.context.getBean(OpenExchanges.class);
+            await().atMost(LIMIT).until(open::isReading);
+            assertThat(underWay.count()).isZero();
+
+            CompletableFuture<Void> closed = end(suite);
+
+            String answer = new String(hanging.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            assertThat(answer).startsWith("HTTP/1.1 503");
+            assertThat(answer).containsIgnoringCase("Retry-After: 1").containsIgnoringCase("Connection: close");
+            assertShuttingDown(
+                    Suite.JSON.readTree(answer.substring(answer.indexOf("\r\n\r\n") + 4)),
+                    "The gateway is shutting down and takes no more requests; try again.");
+            assertThat(closed).succeedsWithin(Duration.ofSeconds(10));
+            assertThat(asking.getInputStream().read()).isIn(-1, (int) 'H');
+        }
+    }
+
+    @Test
+    void waitsForAnswersUnderWayButNotForBodies() throws IOException {
+        try (Suite suite = start("30s", "--millrace.gateway.retries.resume-wait=60s")) {
+            hang(suite, 4);
+            CompletableFuture<HttpResponse<String>> stream = ask(suite, STREAM);
+            awaitSent(suite, 4);
+            suite.decodeA.mishaps.clear();
+            suite.decodeB.mishaps.clear();
+            try (Socket hanging = beginBody(suite.port, PATH)) {
+                OpenExchanges open = suite.context.getBean(OpenExchanges.class);
+                await().atMost(LIMIT).until(open::isReading);
+
+                CompletableFuture<Void> closed = end(suite);
+
+                assertThat(new String(hanging.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+                        .startsWith("HTTP/1.1 503")
+                        .contains("shutting_down");
+                assertThat(closed).isNotDone();
+                suite.restartDecode();
+                assertThat(text(stream.join())).isEqualTo("One two three four five six.");
+                assertThat(closed).succeedsWithin(Duration.ofSeconds(10));
+            }
+        }
+    }
+
     private static String text(HttpResponse<String> response) {
         StringBuilder text = new StringBuilder();
         for (JsonNode chunk : Suite.chunks(response.body())) {

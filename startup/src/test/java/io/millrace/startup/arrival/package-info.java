@@ -1,0 +1,4 @@
+@NullMarked
+package io.millrace.startup.arrival;
+
+import org.jspecify.annotations.NullMarked;
