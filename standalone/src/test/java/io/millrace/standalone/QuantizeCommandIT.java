@@ -49,16 +49,33 @@ class QuantizeCommandIT {
     }
 
     @Test
-    void theBuiltInTextIsWarnedOfForAModelThatDoesNotKnowIt() {
-        CommandRun run = quantize(folder.resolve("made"), "w8a8", "--no-scale-search");
+    void theBuiltInTextIsWarnedOfForAModelThatDoesNotKnowIt() throws IOException {
+        Path bare = Files.createDirectory(folder.resolve("bare"));
+        for (String name : List.of("config.json", "model.safetensors", "tokenizer.json", "chat_template.jinja")) {
+            Files.copy(MINI.resolve(name), bare.resolve(name));
+        }
+        CommandRun run = quantizeFrom(bare, folder.resolve("made"), "w8a8", "--no-scale-search");
         assertThat(run.exitCode()).as(run.errors()).isZero();
         assertThat(run.answers())
+                .anyMatch(line -> line.matches("calibration: [\\d,]+ tokens of the built-in text"))
                 .filteredOn(line -> line.startsWith("warning: "))
                 .singleElement()
                 .asString()
                 .matches(
                         "warning: perplexity \\d{3}\\.\\d before quantising: the model does not know the built-in text,"
                                 + " .*--calibration\\)");
+    }
+
+    @Test
+    void theEmbeddedModelIsCalibratedOnATextOfItsOwn() {
+        Path made = folder.resolve("made");
+        CommandRun run = quantize(made, "w8a8", "--no-scale-search");
+        assertThat(run.exitCode()).as(run.errors()).isZero();
+        assertThat(run.answers())
+                .anyMatch(
+                        line -> line.matches("calibration: [\\d,]+ tokens of calibration.jsonl of the model's folder"))
+                .noneMatch(line -> line.startsWith("warning: ") || line.startsWith("note: "));
+        assertThat(made.resolve("calibration.jsonl")).doesNotExist();
     }
 
     @Test
@@ -133,9 +150,13 @@ class QuantizeCommandIT {
     }
 
     private static CommandRun quantize(Path out, String profile, String... more) {
+        return quantizeFrom(MINI, out, profile, more);
+    }
+
+    private static CommandRun quantizeFrom(Path model, Path out, String profile, String... more) {
         String[] args = new String[7 + more.length];
         List<String> start =
-                List.of("quantize", "--model", MINI.toString(), "--out", out.toString(), "--profile", profile);
+                List.of("quantize", "--model", model.toString(), "--out", out.toString(), "--profile", profile);
         for (int i = 0; i < start.size(); i++) {
             args[i] = start.get(i);
         }

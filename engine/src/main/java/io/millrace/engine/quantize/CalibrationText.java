@@ -13,6 +13,7 @@ import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Instant;
@@ -29,19 +30,24 @@ import tools.jackson.core.type.TypeReference;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/// Text that inputs are learnt from and losses are measured on: a file, or a few dozen dialogues that
-/// come with the engine. Each fourth sequence is held back for measuring.
+/// Text that inputs are learnt from and losses are measured on: a file given, else [#FILE] in the
+/// model's folder, else a few dozen dialogues that come with the engine. Each fourth sequence is held
+/// back for measuring.
 ///
 /// A file ending in `.jsonl` has an object on each line: `{"messages": […]}`, put through the model's
-/// chat template; `{"text": "…"}`; or `{"ids": […]}`, with an optional `"mask"` of 0 and 1 that says
-/// which tokens' losses count. Any other file is plain text, paragraphs being joined up to the longest
-/// sequence.
+/// chat template with the optional `"tools": […]`; `{"text": "…"}`; or `{"ids": […]}`, with an optional
+/// `"mask"` of 0 and 1 that says which tokens' losses count. Any other file is plain text, paragraphs
+/// being joined up to the longest sequence.
 ///
 /// @param calibration  inputs are learnt from these
 /// @param evaluation   losses are measured on these
-/// @param bundled      whether this is the text that comes with the engine
-public record CalibrationText(List<TokenSequence> calibration, List<TokenSequence> evaluation, boolean bundled) {
-    private static final String BUNDLED = "calibration.jsonl";
+/// @param origin       whose text this is
+public record CalibrationText(
+        List<TokenSequence> calibration, List<TokenSequence> evaluation, CalibrationOrigin origin) {
+    /// A model's own text, in its folder.
+    public static final String FILE = "calibration.jsonl";
+
+    private static final String BUILT_IN = "calibration.jsonl";
     private static final int HELD_BACK = 4;
     private static final int MAX_SEQUENCE = 512;
     private static final long MAX_FILE_BYTES = 64 << 20;
@@ -54,25 +60,38 @@ public record CalibrationText(List<TokenSequence> calibration, List<TokenSequenc
 
     /// Reads a text for a model.
     ///
-    /// @param model      folder with tokenizer and, perhaps, chat template
+    /// @param model      folder with tokenizer and, perhaps, chat template and a text of its own
     /// @param vocabSize  of the model
-    /// @param file       null for the text that comes with the engine
+    /// @param given      null for the model's own text or, if it has none, the one that comes with the engine
     /// @throws MillraceException `INVALID_REQUEST`, naming file and line
-    public static CalibrationText read(Path model, int vocabSize, @Nullable Path file) throws IOException {
+    public static CalibrationText read(Path model, int vocabSize, @Nullable Path given) throws IOException {
+        if (given != null) {
+            return read(model, vocabSize, given, CalibrationOrigin.GIVEN);
+        }
+        Path own = model.resolve(FILE);
+        // A link that leads nowhere is a fault to be told, and no reason to take another text.
+        return Files.exists(own, LinkOption.NOFOLLOW_LINKS)
+                ? read(model, vocabSize, own, CalibrationOrigin.MODEL)
+                : read(model, vocabSize, null, CalibrationOrigin.BUILT_IN);
+    }
+
+    private static CalibrationText read(Path model, int vocabSize, @Nullable Path file, CalibrationOrigin origin)
+            throws IOException {
         List<TokenSequence> all;
+        String name = file == null ? origin.words() : file.toString();
+        boolean byLine = file == null || name.endsWith(".jsonl");
         try (Tokenizer tokenizer = Tokenizer.load(model)) {
-            Reader reader = new Reader(tokenizer, template(model), vocabSize, file == null ? BUNDLED : file.toString());
-            all = reader.read(text(file));
+            all = new Reader(tokenizer, template(model), vocabSize, name, byLine).read(text(file));
         }
         if (all.isEmpty()) {
-            throw invalid(file + ": no text (expected: at least two tokens)");
+            throw invalid(name + ": no text (expected: at least two tokens)");
         }
         List<TokenSequence> calibration = new ArrayList<>();
         List<TokenSequence> evaluation = new ArrayList<>();
         for (int i = 0; i < all.size(); i++) {
             (i % HELD_BACK == HELD_BACK - 1 ? evaluation : calibration).add(all.get(i));
         }
-        return new CalibrationText(calibration, evaluation.isEmpty() ? calibration : evaluation, file == null);
+        return new CalibrationText(calibration, evaluation.isEmpty() ? calibration : evaluation, origin);
     }
 
     private static Optional<ChatTemplate> template(Path model) {
@@ -81,7 +100,8 @@ public record CalibrationText(List<TokenSequence> calibration, List<TokenSequenc
 
     private static String text(@Nullable Path file) throws IOException {
         if (file == null) {
-            try (InputStream in = Objects.requireNonNull(CalibrationText.class.getResourceAsStream(BUNDLED), BUNDLED)) {
+            try (InputStream in =
+                    Objects.requireNonNull(CalibrationText.class.getResourceAsStream(BUILT_IN), BUILT_IN)) {
                 return new String(in.readAllBytes(), StandardCharsets.UTF_8);
             }
         }
@@ -111,19 +131,20 @@ public record CalibrationText(List<TokenSequence> calibration, List<TokenSequenc
         return MillraceException.ofParam(ErrorCode.INVALID_REQUEST, "calibration", message);
     }
 
-    private record Reader(Tokenizer tokenizer, Optional<ChatTemplate> template, int vocabSize, String file) {
+    private record Reader(
+            Tokenizer tokenizer, Optional<ChatTemplate> template, int vocabSize, String name, boolean byLine) {
 
         List<TokenSequence> read(String text) {
             List<TokenSequence> sequences = new ArrayList<>();
-            if (!file.endsWith(".jsonl")) {
-                split(tokenizer.encode(text), null, sequences, file);
+            if (!byLine) {
+                split(tokenizer.encode(text), null, sequences, name);
                 return sequences;
             }
             int number = 0;
             for (String line : text.split("\n", -1)) {
                 number++;
                 if (!line.isBlank()) {
-                    addLine(line, file + ":" + number, sequences);
+                    addLine(line, name + ":" + number, sequences);
                 }
             }
             return sequences;
@@ -147,20 +168,32 @@ public record CalibrationText(List<TokenSequence> calibration, List<TokenSequenc
             } else if (node.path("text").isString()) {
                 split(tokenizer.encode(node.path("text").stringValue()), null, sequences, where);
             } else if (node.path("messages").isArray()) {
-                split(render(node.path("messages")), null, sequences, where);
+                split(dialogue(node, where), null, sequences, where);
             } else {
                 throw invalid(where + ": nothing to read (expected: an object with messages, text or ids)");
             }
         }
 
-        private int[] render(JsonNode messages) {
-            List<Map<String, @Nullable Object>> normal =
-                    ChatMessages.normalise(JsonMapper.shared().convertValue(messages, new TypeReference<Object>() {}));
+        private int[] dialogue(JsonNode node, String where) {
+            try {
+                return render(
+                        ChatMessages.normalise(plain(node.path("messages"))),
+                        ChatMessages.normaliseTools(node.has("tools") ? plain(node.path("tools")) : null));
+            } catch (MillraceException e) {
+                throw new MillraceException(e.code(), where + ": " + e.getMessage(), "calibration", 0, e);
+            }
+        }
+
+        private static @Nullable Object plain(JsonNode node) {
+            return JsonMapper.shared().convertValue(node, new TypeReference<@Nullable Object>() {});
+        }
+
+        private int[] render(List<Map<String, @Nullable Object>> messages, List<Map<String, @Nullable Object>> tools) {
             if (template.isPresent()) {
-                return tokenizer.encode(template.get().render(new ChatInput(normal, List.of(), false, Map.of())));
+                return tokenizer.encode(template.get().render(new ChatInput(messages, tools, false, Map.of())));
             }
             StringBuilder text = new StringBuilder();
-            normal.forEach(message -> text.append(message.get("content")).append('\n'));
+            messages.forEach(message -> text.append(message.get("content")).append('\n'));
             return tokenizer.encode(text.toString());
         }
 

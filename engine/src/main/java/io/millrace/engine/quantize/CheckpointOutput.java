@@ -77,7 +77,7 @@ final class CheckpointOutput {
                     writer.totalBytes(),
                     errors(layers),
                     0,
-                    false,
+                    CalibrationOrigin.BUILT_IN,
                     null,
                     null);
         }

@@ -147,7 +147,7 @@ public final class ModelQuantizer {
 
     /// The same with a text that does not come with the engine.
     public QuantizeReport run(List<TokenSequence> calibration, List<TokenSequence> evaluation) throws IOException {
-        return run(new CalibrationText(calibration, evaluation, false));
+        return run(new CalibrationText(calibration, evaluation, CalibrationOrigin.GIVEN));
     }
 
     private void requireFloats(ModelConfig config) {

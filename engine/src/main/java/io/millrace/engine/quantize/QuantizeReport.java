@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 /// @param sizeAfter          tensor bytes of the result
 /// @param layers             error of each layer, embedding and head last
 /// @param calibrationTokens  tokens of the text that inputs were learnt from, 0 without
-/// @param bundledText        whether both texts are those that come with the engine
+/// @param origin             whose text the inputs were learnt from and the losses are of
 /// @param before             loss of the source on the evaluation text, null without text
 /// @param after              loss of the result on it
 public record QuantizeReport(
@@ -25,7 +25,7 @@ public record QuantizeReport(
         long sizeAfter,
         List<LayerError> layers,
         long calibrationTokens,
-        boolean bundledText,
+        CalibrationOrigin origin,
         @Nullable TextLoss before,
         @Nullable TextLoss after) {
     private static final long FEW_TOKENS = 1000;
@@ -47,16 +47,7 @@ public record QuantizeReport(
         long tokens =
                 text.calibration().stream().mapToLong(TokenSequence::length).sum();
         return new QuantizeReport(
-                profile,
-                rotation,
-                search,
-                sizeBefore,
-                sizeAfter,
-                layers,
-                tokens,
-                text.bundled(),
-                lossBefore,
-                lossAfter);
+                profile, rotation, search, sizeBefore, sizeAfter, layers, tokens, text.origin(), lossBefore, lossAfter);
     }
 
     /// The report as lines of text.
@@ -71,7 +62,10 @@ public record QuantizeReport(
                 sizeBefore,
                 sizeAfter,
                 (double) sizeAfter / sizeBefore));
-        lines.add(calibrationTokens == 0 ? "calibration: none" : "calibration: " + count(calibrationTokens));
+        lines.add(
+                calibrationTokens == 0
+                        ? "calibration: none"
+                        : "calibration: " + count(calibrationTokens) + " of " + origin.words());
         if (calibrationTokens < FEW_TOKENS) {
             lines.add("warning: " + count(calibrationTokens)
                     + " of calibration are too few to rank options by (expected: " + count(FEW_TOKENS) + " or more)");
@@ -103,9 +97,9 @@ public record QuantizeReport(
                                 + " changes by says little about it (expected: at most %d; measure on text of its own"
                                 + " with --calibration)",
                         before.perplexity(),
-                        bundledText ? "the built-in text" : "this text",
+                        origin == CalibrationOrigin.BUILT_IN ? origin.words() : "this text",
                         TextLoss.KNOWN_PERPLEXITY));
-            } else if (bundledText) {
+            } else if (origin == CalibrationOrigin.BUILT_IN) {
                 lines.add("note: the perplexity is of the built-in text alone; for a model that knows other things"
                         + " measure on text of its own (--calibration)");
             }

@@ -25,9 +25,75 @@ class CalibrationTextTest {
         return CalibrationText.read(TestModels.directory(TestModels.MINI), VOCAB, file);
     }
 
+    private Path modelWithoutText() throws IOException {
+        Path mini = TestModels.directory(TestModels.MINI);
+        for (String name : List.of("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")) {
+            Files.copy(mini.resolve(name), folder.resolve(name));
+        }
+        return folder;
+    }
+
     @Test
-    void theBundledDialoguesGoThroughTheTemplateAndAQuarterIsHeldBack() throws IOException {
-        CalibrationText text = CalibrationText.read(TestModels.directory(TestModels.MINI), VOCAB, null);
+    void aTextInTheModelsFolderIsItsOwnUnlessOneIsGiven() throws IOException {
+        Path model = modelWithoutText();
+        Path own = model.resolve("calibration.jsonl");
+        Files.writeString(own, "{\"ids\": [5, 6, 7]}\n");
+        CalibrationText text = CalibrationText.read(model, VOCAB, null);
+        assertThat(text.origin()).isEqualTo(CalibrationOrigin.MODEL);
+        assertThat(text.calibration().getFirst().id(2)).isEqualTo(7);
+        Files.move(own, model.resolve("elsewhere"));
+        Files.createSymbolicLink(own, Path.of("elsewhere"));
+        assertThat(CalibrationText.read(model, VOCAB, null).origin()).isEqualTo(CalibrationOrigin.MODEL);
+        Path given = Files.writeString(model.resolve("given.jsonl"), "{\"ids\": [8, 9]}\n");
+        assertThat(CalibrationText.read(model, VOCAB, given).origin()).isEqualTo(CalibrationOrigin.GIVEN);
+        assertThat(CalibrationText.read(model, VOCAB, given)
+                        .calibration()
+                        .getFirst()
+                        .id(0))
+                .isEqualTo(8);
+    }
+
+    @Test
+    void aBrokenTextInTheModelsFolderIsNoReasonToTakeAnother() throws IOException {
+        Path model = modelWithoutText();
+        Path own = model.resolve("calibration.jsonl");
+        Files.createSymbolicLink(own, model.resolve("nowhere"));
+        assertRefused(model, own + ": no such file");
+        Files.delete(own);
+        Files.createDirectory(own);
+        assertRefused(model, own + ": not a regular file");
+        Files.delete(own);
+        Files.writeString(own, "");
+        assertRefused(model, own + ": no text (expected: at least two tokens)");
+        Files.writeString(own, "{\"words\": 1}");
+        assertRefused(model, own + ":1: nothing to read");
+    }
+
+    private static void assertRefused(Path model, String message) {
+        assertThatThrownBy(() -> CalibrationText.read(model, VOCAB, null))
+                .isInstanceOf(MillraceException.class)
+                .hasMessageContaining(message);
+    }
+
+    @Test
+    void ofTheBuiltInTextTooTheLineThatATemplateRefusesIsNamed() throws IOException {
+        Path model = modelWithoutText();
+        Files.writeString(model.resolve("chat_template.jinja"), "{{ raise_exception('not me') }}");
+        assertRefused(model, "the built-in text:1: ");
+    }
+
+    @Test
+    void toolsAreRenderedByTheTemplate() throws IOException {
+        String messages = "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]";
+        int without = read("a.jsonl", messages + "}").calibration().getFirst().length();
+        CalibrationText with = read("b.jsonl", messages + ", \"tools\": [{\"name\": \"calculator\"}]}");
+        assertThat(with.calibration().getFirst().length()).isGreaterThan(without + 10);
+    }
+
+    @Test
+    void theBuiltInDialoguesGoThroughTheTemplateAndAQuarterIsHeldBack() throws IOException {
+        CalibrationText text = CalibrationText.read(modelWithoutText(), VOCAB, null);
+        assertThat(text.origin()).isEqualTo(CalibrationOrigin.BUILT_IN);
         assertThat(text.calibration()).hasSize(30);
         assertThat(text.evaluation()).hasSize(10);
         assertThat(text.calibration()).allSatisfy(sequence -> {
@@ -64,6 +130,14 @@ class CalibrationTextTest {
                 "{\"ids\": [5, 6], \"mask\": [1]} | a.jsonl:1: mask of 1 (expected: 2, as many as ids)",
                 "{\"words\": 1}                   | a.jsonl:1: nothing to read",
                 "{                                | a.jsonl:1: not JSON",
+                "{\"messages\": []}               | a.jsonl:1: messages: an empty list",
+                "{\"messages\": [5]}              | a.jsonl:1: messages[0]: ",
+                "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}], \"tools\": {}}"
+                        + " | a.jsonl:1: tools: an object (expected: a list of tools)",
+                "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}], \"tools\": [5]}"
+                        + " | a.jsonl:1: tools[0]: ",
+                "{\"messages\": [{\"role\": \"user\", \"content\": [{\"type\": \"image_url\"}]}]}"
+                        + " | a.jsonl:1: messages[0].content[0]: a part of type",
                 "{\"ids\": [5]}                   | no text"
             })
     void whatCannotBeReadIsNamedByFileAndLine(String line, String message) {

@@ -47,7 +47,8 @@ public final class QuantizeCommand implements Callable<Integer> {
             names = "--calibration",
             paramLabel = "FILE",
             description = "Text to learn inputs from and to measure on, plain or .jsonl with messages, text or ids"
-                    + " (default: some dialogues that come with the program). A quarter is used for measuring alone.")
+                    + " (default: " + CalibrationText.FILE + " in the model's folder, else some dialogues that come"
+                    + " with the program). A quarter is used for measuring alone.")
     private @Nullable Path calibration;
 
     @Option(names = "--no-rotation", description = "Fold no rotation into the weights.")
