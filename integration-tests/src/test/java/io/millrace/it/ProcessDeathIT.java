@@ -9,6 +9,7 @@ import io.millrace.it.process.ServiceProcess;
 import io.millrace.it.rest.Answer;
 import io.millrace.it.rest.Question;
 import io.millrace.it.rest.StreamErrorException;
+import java.io.UncheckedIOException;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
@@ -187,6 +188,27 @@ class ProcessDeathIT {
 
     @Test
     @Order(5)
+    void deathOfTheGatewayFreesItsStreamsAndFillsNoLog() {
+        List<ServiceProcess> others = List.of(processes.decode(), processes.prefill(), processes.kvCache());
+        List<Integer> before = others.stream().map(each -> each.log().size()).toList();
+
+        UncheckedIOException cut = catchThrowableOfType(
+                UncheckedIOException.class,
+                () -> processes.rest().stream(talkative(24), killAfter(20, processes.gateway())));
+
+        assertThat(cut).as("what the client sees").isNotNull();
+        Awaitility.await("nothing runs")
+                .atMost(Duration.ofSeconds(20))
+                .until(() -> processes.decode().metrics().sum("vllm:num_requests_running") == 0);
+        for (int i = 0; i < others.size(); i++) {
+            assertThat(others.get(i).log().stream().skip(before.get(i)))
+                    .as("log of %s", others.get(i))
+                    .noneMatch(line -> line.startsWith("\tat "));
+        }
+    }
+
+    @Test
+    @Order(6)
     void servicesToldToEndLeaveNoRequestWithoutAWord() {
         Question endless = Question.completion("endless", "1", "\"ignore_eos\":true", "\"max_tokens\":8000");
         List<ServiceProcess> all =

@@ -82,17 +82,33 @@ public final class ServiceProcess implements AutoCloseable {
             command.add("--" + argument);
         }
         try {
-            Path folder = Files.createDirectories(root().resolve("integration-tests/target/processes"));
+            Path folder = Files.createDirectories(logFolder());
             // An empty folder of its own: no settings of somebody else are read there.
             Path work = Files.createDirectories(folder.resolve(name));
             process = new ProcessBuilder(command)
                     .directory(work.toFile())
                     .redirectErrorStream(true)
-                    .redirectOutput(ProcessBuilder.Redirect.appendTo(
-                            folder.resolve(name + ".log").toFile()))
+                    .redirectOutput(ProcessBuilder.Redirect.appendTo(logFile().toFile()))
                     .start();
         } catch (IOException e) {
             throw new UncheckedIOException(name, e);
+        }
+    }
+
+    private static Path logFolder() {
+        return root().resolve("integration-tests/target/processes");
+    }
+
+    private Path logFile() {
+        return logFolder().resolve(name + ".log");
+    }
+
+    /// The lines it and those before it of this name have told.
+    public List<String> log() {
+        try {
+            return Files.readAllLines(logFile());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
