@@ -82,6 +82,14 @@ public final class JsonFault {
         }
     }
 
+    /// What a line of text has in the place of one JSON document, and at which column.
+    ///
+    /// @param again  as for [#place]
+    public static String ofLine(JacksonException e, JsonParser again) {
+        int column = place(e, again).getColumnNr();
+        return (isBeyondLimits(e) ? "" : "not JSON: ") + found(e) + (column > 0 ? " at column " + column : "");
+    }
+
     /// Whether it may be JSON, but is more than is read.
     public static boolean isBeyondLimits(JacksonException e) {
         return e instanceof StreamConstraintsException;

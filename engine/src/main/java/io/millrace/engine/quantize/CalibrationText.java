@@ -5,6 +5,7 @@ import io.millrace.engine.chat.ChatMessages;
 import io.millrace.engine.chat.ChatTemplate;
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.engine.file.JsonFault;
 import io.millrace.engine.file.RegularFile;
 import io.millrace.engine.tokenizer.Tokenizer;
 import java.io.IOException;
@@ -24,9 +25,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
+import tools.jackson.core.StreamReadFeature;
 import tools.jackson.core.type.TypeReference;
+import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -48,6 +52,12 @@ public record CalibrationText(
     public static final String FILE = "calibration.jsonl";
 
     private static final String BUILT_IN = "calibration.jsonl";
+    private static final String LINE = "an object with a list of messages, a text, or a list of ids";
+    private static final JsonMapper LINES = JsonMapper.builder()
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+            .build();
+    private static final int MAX_KEYS_TOLD = 5;
     private static final int HELD_BACK = 4;
     private static final int MAX_SEQUENCE = 512;
     private static final long MAX_FILE_BYTES = 64 << 20;
@@ -153,9 +163,10 @@ public record CalibrationText(
         private void addLine(String line, String where, List<TokenSequence> sequences) {
             JsonNode node;
             try {
-                node = JsonMapper.shared().readTree(line);
+                node = LINES.readTree(line);
             } catch (JacksonException e) {
-                throw invalid(where + ": not JSON (expected: an object with messages, text or ids)");
+                throw invalid(
+                        where + ": " + JsonFault.ofLine(e, LINES.createParser(line)) + " (expected: " + LINE + ")");
             }
             if (node.path("ids").isArray()) {
                 int[] ids = numbers(node.path("ids"), vocabSize, where + ": ids");
@@ -170,8 +181,19 @@ public record CalibrationText(
             } else if (node.path("messages").isArray()) {
                 split(dialogue(node, where), null, sequences, where);
             } else {
-                throw invalid(where + ": nothing to read (expected: an object with messages, text or ids)");
+                throw invalid(where + ": " + found(node) + " (expected: " + LINE + ")");
             }
+        }
+
+        private static String found(JsonNode node) {
+            if (!node.isObject()) {
+                return "no JSON object";
+            }
+            return node.isEmpty()
+                    ? "an object without keys"
+                    : node.propertyNames().stream()
+                            .limit(MAX_KEYS_TOLD)
+                            .collect(Collectors.joining(", ", "an object with ", ""));
         }
 
         private int[] dialogue(JsonNode node, String where) {
@@ -185,7 +207,7 @@ public record CalibrationText(
         }
 
         private static @Nullable Object plain(JsonNode node) {
-            return JsonMapper.shared().convertValue(node, new TypeReference<@Nullable Object>() {});
+            return LINES.convertValue(node, new TypeReference<@Nullable Object>() {});
         }
 
         private int[] render(List<Map<String, @Nullable Object>> messages, List<Map<String, @Nullable Object>> tools) {

@@ -29,6 +29,7 @@ public record QuantizeReport(
         @Nullable TextLoss before,
         @Nullable TextLoss after) {
     private static final long FEW_TOKENS = 1000;
+    private static final long FEW_MEASURED_TOKENS = 100;
 
     public QuantizeReport {
         layers = List.copyOf(layers);
@@ -90,7 +91,10 @@ public record QuantizeReport(
                     after.perplexity(),
                     after.perToken() - before.perToken(),
                     after.tokens()));
-            if (!before.isOfKnownText()) {
+            if (after.tokens() < FEW_MEASURED_TOKENS) {
+                lines.add("warning: " + count(after.tokens()) + " are too few to tell a perplexity of (expected: "
+                        + count(FEW_MEASURED_TOKENS) + " or more; a quarter of the text is measured on)");
+            } else if (!before.isOfKnownText()) {
                 lines.add(String.format(
                         Locale.ROOT,
                         "warning: perplexity %.1f before quantising: the model does not know %s, so what the perplexity"

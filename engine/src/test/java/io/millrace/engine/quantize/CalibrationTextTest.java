@@ -66,7 +66,7 @@ class CalibrationTextTest {
         Files.writeString(own, "");
         assertRefused(model, own + ": no text (expected: at least two tokens)");
         Files.writeString(own, "{\"words\": 1}");
-        assertRefused(model, own + ":1: nothing to read");
+        assertRefused(model, own + ":1: an object with words (expected: ");
     }
 
     private static void assertRefused(Path model, String message) {
@@ -128,8 +128,13 @@ class CalibrationTextTest {
             value = {
                 "{\"ids\": [5, 4096]}             | a.jsonl:1: ids[1]: 4096 (expected: 0..4095)",
                 "{\"ids\": [5, 6], \"mask\": [1]} | a.jsonl:1: mask of 1 (expected: 2, as many as ids)",
-                "{\"words\": 1}                   | a.jsonl:1: nothing to read",
-                "{                                | a.jsonl:1: not JSON",
+                "{\"words\": 1, \"mask\": []}     | a.jsonl:1: an object with words, mask (expected: an object with a list",
+                "{\"text\": 5}                    | a.jsonl:1: an object with text (expected: an object with a list",
+                "{}                               | a.jsonl:1: an object without keys (expected: ",
+                "[]                               | a.jsonl:1: no JSON object (expected: ",
+                "{                                | a.jsonl:1: not JSON: it ends too early at column 2 (expected: ",
+                "{\"text\": \"a\"} {}               | a.jsonl:1: not JSON: something follows the object at column 1",
+                "{\"text\": \"a\", \"text\": \"b\"}   | a.jsonl:1: not JSON: a key appears twice",
                 "{\"messages\": []}               | a.jsonl:1: messages: an empty list",
                 "{\"messages\": [5]}              | a.jsonl:1: messages[0]: ",
                 "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}], \"tools\": {}}"

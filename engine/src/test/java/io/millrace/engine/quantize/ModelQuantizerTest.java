@@ -151,13 +151,13 @@ class ModelQuantizerTest {
         Arrays.fill(counted, true);
         List<TokenSequence> many = Collections.nCopies(20, new TokenSequence(new int[50], counted));
         QuantizeReport enough = new ModelQuantizer(source, folder.resolve("a"), W4A8, QuantizeProgress.SILENT)
-                .run(new CalibrationText(many, QuantizeRun.text(), CalibrationOrigin.BUILT_IN));
+                .run(new CalibrationText(many, many, CalibrationOrigin.BUILT_IN));
         assertThat(enough.lines())
                 .contains("calibration: 1,000 tokens of the built-in text")
                 .noneMatch(line -> line.startsWith("warning: "))
                 .anyMatch(line -> line.startsWith("note: the perplexity is of the built-in text alone; "));
         QuantizeReport few = new ModelQuantizer(source, folder.resolve("b"), W4A8, QuantizeProgress.SILENT)
-                .run(new CalibrationText(many.subList(0, 19), QuantizeRun.text(), CalibrationOrigin.GIVEN));
+                .run(new CalibrationText(many.subList(0, 19), many, CalibrationOrigin.GIVEN));
         assertThat(few.lines())
                 .contains("warning: 950 tokens of calibration are too few to rank options by"
                         + " (expected: 1,000 tokens or more)")

@@ -26,6 +26,16 @@ class QuantizeReportTest {
     }
 
     @Test
+    void aPerplexityOfAFewTokensIsWarnedOf() {
+        TextLoss loss = new TextLoss(2, 99);
+        assertThat(new QuantizeReport(
+                                "w8a8", "none", true, 200, 100, List.of(), 2000, CalibrationOrigin.GIVEN, loss, loss)
+                        .lines())
+                .containsOnlyOnce("warning: 99 tokens are too few to tell a perplexity of (expected: 100 tokens or"
+                        + " more; a quarter of the text is measured on)");
+    }
+
+    @Test
     void itIsToldWhoseTheTextIs() {
         assertThat(report(CalibrationOrigin.BUILT_IN, 3).lines())
                 .contains("calibration: 2,000 tokens of the built-in text");

@@ -72,19 +72,13 @@ final class JsonLines {
         } catch (CharacterCodingException e) {
             return error(place + "not UTF-8");
         } catch (JacksonException e) {
-            return error(place + notJson(e, text));
+            return error(place + JsonFault.ofLine(e, mapper.createParser(text)));
         } catch (MillraceException e) {
             return error(String.valueOf(e.getMessage()));
         } catch (RuntimeException e) {
             LOG.error("a line could not be answered", e);
             return error("internal error: " + e);
         }
-    }
-
-    private String notJson(JacksonException e, String text) {
-        int column = JsonFault.place(e, mapper.createParser(text)).getColumnNr();
-        String found = JsonFault.found(e) + (column > 0 ? " at column " + column : "");
-        return JsonFault.isBeyondLimits(e) ? found : "not JSON: " + found;
     }
 
     private Map<String, @Nullable Object> answer(@Nullable Object value, String place) {
