@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
@@ -36,7 +37,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 /// Text that inputs are learnt from and losses are measured on: a file given, else [#FILE] in the
 /// model's folder, else a few dozen dialogues that come with the engine. Each fourth sequence is held
-/// back for measuring.
+/// back for measuring, of fewer the last, of a single one its last quarter; less than four tokens serve for both.
 ///
 /// A file ending in `.jsonl` has an object on each line: `{"messages": […]}`, put through the model's
 /// chat template with the optional `"tools": […]`; `{"text": "…"}`; or `{"ids": […]}`, with an optional
@@ -52,6 +53,7 @@ public record CalibrationText(
     public static final String FILE = "calibration.jsonl";
 
     private static final String BUILT_IN = "calibration.jsonl";
+    private static final List<String> KINDS = List.of("messages", "text", "ids");
     private static final String LINE = "an object with a list of messages, a text, or a list of ids";
     private static final JsonMapper LINES = JsonMapper.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
@@ -96,12 +98,18 @@ public record CalibrationText(
         if (all.isEmpty()) {
             throw invalid(name + ": no text (expected: at least two tokens)");
         }
+        if (all.size() == 1 && all.getFirst().length() >= 4) {
+            TokenSequence only = all.getFirst();
+            int cut = Math.min(only.length() - 2, only.length() * (HELD_BACK - 1) / HELD_BACK);
+            all = List.of(only.part(0, cut), only.part(cut, only.length()));
+        }
         List<TokenSequence> calibration = new ArrayList<>();
         List<TokenSequence> evaluation = new ArrayList<>();
+        int every = Math.min(HELD_BACK, all.size());
         for (int i = 0; i < all.size(); i++) {
-            (i % HELD_BACK == HELD_BACK - 1 ? evaluation : calibration).add(all.get(i));
+            (i % every == every - 1 ? evaluation : calibration).add(all.get(i));
         }
-        return new CalibrationText(calibration, evaluation.isEmpty() ? calibration : evaluation, origin);
+        return new CalibrationText(calibration.isEmpty() ? evaluation : calibration, evaluation, origin);
     }
 
     private static Optional<ChatTemplate> template(Path model) {
@@ -168,21 +176,31 @@ public record CalibrationText(
                 throw invalid(
                         where + ": " + JsonFault.ofLine(e, LINES.createParser(line)) + " (expected: " + LINE + ")");
             }
-            if (node.path("ids").isArray()) {
+            long kinds = KINDS.stream().filter(node::has).count();
+            if (kinds == 1 && node.path("ids").isArray()) {
                 int[] ids = numbers(node.path("ids"), vocabSize, where + ": ids");
-                int[] mask = node.has("mask") ? numbers(node.path("mask"), 2, where + ": mask") : null;
-                if (mask != null && mask.length != ids.length) {
-                    throw invalid(
-                            where + ": mask of " + mask.length + " (expected: " + ids.length + ", as many as ids)");
-                }
-                split(ids, mask, sequences, where);
-            } else if (node.path("text").isString()) {
-                split(tokenizer.encode(node.path("text").stringValue()), null, sequences, where);
-            } else if (node.path("messages").isArray()) {
-                split(dialogue(node, where), null, sequences, where);
+                split(ids, mask(node, ids.length, where), sequences, where);
+            } else if (kinds == 1 && node.path("text").isString()) {
+                split(located(where, () -> tokenizer.encode(node.path("text").stringValue())), null, sequences, where);
+            } else if (kinds == 1 && node.path("messages").isArray()) {
+                split(located(where, () -> dialogue(node)), null, sequences, where);
             } else {
                 throw invalid(where + ": " + found(node) + " (expected: " + LINE + ")");
             }
+        }
+
+        private static int @Nullable [] mask(JsonNode node, int tokens, String where) {
+            JsonNode mask = node.path("mask");
+            if (mask.isMissingNode()) {
+                return null;
+            }
+            if (!mask.isArray()) {
+                throw invalid(where + ": mask: no list (expected: one of 0 and 1)");
+            }
+            if (mask.size() != tokens) {
+                throw invalid(where + ": mask of " + mask.size() + " (expected: " + tokens + ", as many as ids)");
+            }
+            return numbers(mask, 2, where + ": mask");
         }
 
         private static String found(JsonNode node) {
@@ -196,11 +214,16 @@ public record CalibrationText(
                             .collect(Collectors.joining(", ", "an object with ", ""));
         }
 
-        private int[] dialogue(JsonNode node, String where) {
+        private int[] dialogue(JsonNode node) {
+            return render(
+                    ChatMessages.normalise(plain(node.path("messages"))),
+                    ChatMessages.normaliseTools(node.has("tools") ? plain(node.path("tools")) : null));
+        }
+
+        /// What is refused is told with its place.
+        private static int[] located(String where, Supplier<int[]> ids) {
             try {
-                return render(
-                        ChatMessages.normalise(plain(node.path("messages"))),
-                        ChatMessages.normaliseTools(node.has("tools") ? plain(node.path("tools")) : null));
+                return ids.get();
             } catch (MillraceException e) {
                 throw new MillraceException(e.code(), where + ": " + e.getMessage(), "calibration", 0, e);
             }

@@ -31,6 +31,11 @@ public final class TokenSequence {
         return all;
     }
 
+    /// Some of its tokens; nothing precedes the first.
+    TokenSequence part(int from, int to) {
+        return new TokenSequence(Arrays.copyOfRange(ids, from, to), Arrays.copyOfRange(counted, from, to));
+    }
+
     int length() {
         return ids.length;
     }

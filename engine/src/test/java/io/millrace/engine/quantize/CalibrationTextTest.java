@@ -106,12 +106,25 @@ class CalibrationTextTest {
     void idsAndTheirMaskAreTakenAsTheyAre() throws IOException {
         CalibrationText text =
                 read("a.jsonl", "{\"ids\": [5, 6, 7], \"mask\": [1, 0, 1]}\n\n{\"text\": \"int a = 5;\"}\n");
-        assertThat(text.calibration()).hasSize(2);
+        assertThat(text.calibration()).hasSize(1);
+        assertThat(text.evaluation()).hasSize(1);
         TokenSequence first = text.calibration().getFirst();
         assertThat(first.id(2)).isEqualTo(7);
         assertThat(first.isCounted(0)).isFalse();
         assertThat(first.isCounted(1)).isFalse();
         assertThat(first.isCounted(2)).isTrue();
+    }
+
+    @Test
+    void ofAShortTextTheLastQuarterIsHeldBack() throws IOException {
+        for (String lines : List.of("{\"ids\": [1, 2, 3, 4, 5, 6, 7, 8]}", "{\"ids\": [1, 2, 3]}\n{\"ids\": [7, 8]}")) {
+            CalibrationText text = read("a.jsonl", lines);
+            assertThat(text.evaluation()).singleElement().satisfies(last -> {
+                assertThat(last.length()).isEqualTo(2);
+                assertThat(last.id(0)).isEqualTo(7);
+            });
+            assertThat(text.calibration()).doesNotContainAnyElementsOf(text.evaluation());
+        }
     }
 
     @Test
@@ -130,6 +143,9 @@ class CalibrationTextTest {
                 "{\"ids\": [5, 6], \"mask\": [1]} | a.jsonl:1: mask of 1 (expected: 2, as many as ids)",
                 "{\"words\": 1, \"mask\": []}     | a.jsonl:1: an object with words, mask (expected: an object with a list",
                 "{\"text\": 5}                    | a.jsonl:1: an object with text (expected: an object with a list",
+                "{\"text\": \"a\", \"ids\": [5]}       | a.jsonl:1: an object with text, ids (expected: an object with a list",
+                "{\"text\": \"a \\ud800 b\"}         | a.jsonl:1: text: half a surrogate pair",
+                "{\"ids\": [5, 6], \"mask\": 5}     | a.jsonl:1: mask: no list (expected: one of",
                 "{}                               | a.jsonl:1: an object without keys (expected: ",
                 "[]                               | a.jsonl:1: no JSON object (expected: ",
                 "{                                | a.jsonl:1: not JSON: it ends too early at column 2 (expected: ",

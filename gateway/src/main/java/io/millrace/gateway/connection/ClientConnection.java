@@ -2,6 +2,7 @@ package io.millrace.gateway.connection;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import org.apache.tomcat.util.net.NioChannel;
 import org.apache.tomcat.util.net.SocketWrapperBase;
 import org.jspecify.annotations.Nullable;
 
@@ -11,9 +12,8 @@ import org.jspecify.annotations.Nullable;
 /// non-streaming answer
 /// writes nothing before its end.
 ///
-/// Not thread-safe: only the request's own thread may ask, as only then nobody else reads the socket. A
-/// client that
-/// shuts down its sending side counts as gone.
+/// Only the request's own thread may ask, as only then nobody else reads the socket. A client that shuts down its
+/// sending side counts as gone.
 public final class ClientConnection {
     static final ScopedValue<SocketWrapperBase<?>> CURRENT = ScopedValue.newInstance();
 
@@ -29,6 +29,18 @@ public final class ClientConnection {
     /// open.
     public static ClientConnection current() {
         return new ClientConnection(CURRENT.isBound() ? CURRENT.get() : null);
+    }
+
+    /// Ends it: whoever waits for the client to read or to send waits no longer. Any thread may.
+    public void cut() {
+        if (socket != null && socket.getSocket() instanceof NioChannel channel) {
+            try {
+                channel.getIOChannel().shutdownInput();
+                channel.getIOChannel().shutdownOutput();
+            } catch (IOException _) {
+                // It has ended.
+            }
+        }
     }
 
     /// False once the client is known to be gone.

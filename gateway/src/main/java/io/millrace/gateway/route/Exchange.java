@@ -2,6 +2,7 @@ package io.millrace.gateway.route;
 
 import io.millrace.engine.error.ErrorCode;
 import io.millrace.engine.error.MillraceException;
+import io.millrace.gateway.connection.ClientConnection;
 import io.millrace.gateway.generation.Generation;
 import jakarta.servlet.http.HttpServletRequest;
 import java.util.List;
@@ -18,6 +19,7 @@ final class Exchange {
     private final String clientId;
     private final String internalId = UUID.randomUUID().toString().replace("-", "");
     private final long startNanos = System.nanoTime();
+    private final ClientConnection client = ClientConnection.current();
     private @Nullable Generation generation;
     private @Nullable MillraceException stopped;
     private List<String> ignoredFields = List.of();
@@ -30,7 +32,7 @@ final class Exchange {
         this.arrived = arrived;
     }
 
-    /// Begins an exchange.
+    /// Begins an exchange, on the thread of its request.
     ///
     /// @param requestedId  the client's X-Request-Id: taken over if it is harmless
     static Exchange begin(HttpServletRequest request, @Nullable String requestedId) {
@@ -116,6 +118,11 @@ final class Exchange {
             stopped = new MillraceException(code, message);
             end();
         }
+    }
+
+    /// Ends its connection: it has been stopped, and its client does not take the answer.
+    void cut() {
+        client.cut();
     }
 
     /// @throws MillraceException  the error it was stopped with

@@ -8,7 +8,7 @@ import org.springframework.context.SmartLifecycle;
 
 /// How the gateway ends, before the web server does: requests that come are refused, as are those whose bodies are
 /// still on their way; those under way have a grace period, at the end of which they are answered with an error, so
-/// that no connection is cut without a word.
+/// that no connection is cut without a word whose client reads.
 final class GracefulEnd implements SmartLifecycle {
     private static final Logger log = LoggerFactory.getLogger(GracefulEnd.class);
     /// For the last bytes of requests that were told to end.
@@ -31,7 +31,8 @@ final class GracefulEnd implements SmartLifecycle {
         running = true;
     }
 
-    /// Returns when no request is under way, or those that are take no answer.
+    /// Returns when no request is under way. Clients that take no answer are cut off: the web server would wait for
+    /// them as long again.
     @Override
     public void stop() {
         running = false;
@@ -48,7 +49,7 @@ final class GracefulEnd implements SmartLifecycle {
                     + seconds() + " s that requests under way are given; try again.");
             log.warn("shutting down: {} requests were not complete after {} ms", stopped, grace.toMillis());
             if (!open.awaitNone(LAST_BYTES_MILLIS)) {
-                log.warn("shutting down: requests are left that do not take their answer");
+                log.warn("shutting down: cut off {} clients that do not take their answer", open.cut());
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -49,12 +49,22 @@ final class OpenExchanges implements RequestsUnderWay {
     /// @param why  one sentence for those who asked
     /// @return how many there were
     int stop(String why) {
-        List<Exchange> left;
-        synchronized (this) {
-            left = List.copyOf(open);
-        }
+        List<Exchange> left = left();
         left.forEach(exchange -> exchange.stop(ErrorCode.SHUTTING_DOWN, why));
         return left.size();
+    }
+
+    /// Ends the connections of all of them.
+    ///
+    /// @return how many there were
+    int cut() {
+        List<Exchange> left = left();
+        left.forEach(Exchange::cut);
+        return left.size();
+    }
+
+    private synchronized List<Exchange> left() {
+        return List.copyOf(open);
     }
 
     /// Waits until none is under way.

@@ -8,6 +8,7 @@ import io.millrace.gateway.fake.FakeDecode.Mishap;
 import io.millrace.gateway.fake.Suite;
 import io.millrace.rpc.MetricNames;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpRequest;
@@ -214,6 +215,27 @@ class ShutdownTest {
                 assertThat(text(stream.join())).isEqualTo("One two three four five six.");
                 assertThat(closed).succeedsWithin(Duration.ofSeconds(10));
             }
+        }
+    }
+
+    /// The web server would give it as long again as the grace period.
+    @Test
+    void waitsForNoClientThatReadsNothing() throws IOException {
+        try (Suite suite = start("6s");
+                Socket deaf = new Socket()) {
+            suite.answer("</think>" + "word ".repeat(7000));
+            deaf.setReceiveBufferSize(2048);
+            deaf.connect(new InetSocketAddress("localhost", suite.port));
+            byte[] body = Suite.chat(STREAM).getBytes(StandardCharsets.UTF_8);
+            String head = "POST " + PATH + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                    + "Content-Length: " + body.length + "\r\n\r\n";
+            deaf.getOutputStream().write(head.getBytes(StandardCharsets.US_ASCII));
+            deaf.getOutputStream().write(body);
+            RequestsUnderWay underWay = suite.context.getBean(RequestsUnderWay.class);
+            await().atMost(LIMIT).until(() -> underWay.count() == 1);
+            await().pollDelay(Duration.ofSeconds(2)).until(() -> underWay.count() == 1);
+
+            assertThat(end(suite)).succeedsWithin(Duration.ofSeconds(11));
         }
     }
 
