@@ -1,15 +1,20 @@
 package io.millrace.gateway;
 
+import io.millrace.gateway.route.RouteConfiguration;
 import io.millrace.startup.CommandLineKeys;
 import io.millrace.startup.SettingsCheck;
-import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.webmvc.autoconfigure.error.ErrorMvcAutoConfiguration;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 
-/// The gateway as a process.
-@SpringBootApplication(exclude = ErrorMvcAutoConfiguration.class)
+/// The gateway as a process. Nothing is scanned for: what sets up the management port must not set up this one.
+@SpringBootConfiguration(proxyBeanMethods = false)
+@EnableAutoConfiguration(exclude = ErrorMvcAutoConfiguration.class)
+@Import({GatewayApplication.Settings.class, GatewayConfiguration.class, RouteConfiguration.class})
 public class GatewayApplication {
     private static final String CONFIG =
             "spring.config.location=classpath:/io/millrace/gateway/,optional:file:./,optional:file:./config/";

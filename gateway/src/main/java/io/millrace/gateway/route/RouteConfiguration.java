@@ -19,7 +19,7 @@ import org.springframework.web.servlet.function.ServerResponse;
 
 /// The routes as Spring sees them. Every bean that is a handler filter runs before all of them.
 @Configuration(proxyBeanMethods = false)
-class RouteConfiguration {
+public class RouteConfiguration {
     @Bean
     RouterFunction<ServerResponse> gatewayRoutes(
             ServedModel model,

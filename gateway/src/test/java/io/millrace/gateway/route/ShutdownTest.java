@@ -7,6 +7,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.millrace.gateway.fake.FakeDecode.Mishap;
 import io.millrace.gateway.fake.Suite;
 import io.millrace.rpc.MetricNames;
+import io.millrace.startup.arrival.ManagementPort;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -158,6 +159,16 @@ class ShutdownTest {
             idle.getInputStream().read();
 
             assertThat(end(suite)).succeedsWithin(Duration.ofSeconds(10));
+        }
+    }
+
+    /// In the gateway's own context, too, it would take the other port's requests for its own, and end their bodies
+    /// before
+    /// anything says why.
+    @Test
+    void theManagementPortIsNoneOfTheGatewaysOwnBeans() {
+        try (Suite suite = start("1s")) {
+            assertThat(suite.context.getBeanNamesForType(ManagementPort.class)).isEmpty();
         }
     }
 
