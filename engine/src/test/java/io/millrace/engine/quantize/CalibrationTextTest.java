@@ -141,9 +141,11 @@ class CalibrationTextTest {
             value = {
                 "{\"ids\": [5, 4096]}             | a.jsonl:1: ids[1]: 4096 (expected: 0..4095)",
                 "{\"ids\": [5, 6], \"mask\": [1]} | a.jsonl:1: mask of 1 (expected: 2, as many as ids)",
-                "{\"words\": 1, \"mask\": []}     | a.jsonl:1: an object with words, mask (expected: an object with a list",
+                "{\"words\": 1, \"mask\": []}"
+                        + " | a.jsonl:1: an object with words, mask (expected: an object with a list",
                 "{\"text\": 5}                    | a.jsonl:1: an object with text (expected: an object with a list",
-                "{\"text\": \"a\", \"ids\": [5]}       | a.jsonl:1: an object with text, ids (expected: an object with a list",
+                "{\"text\": \"a\", \"ids\": [5]}"
+                        + " | a.jsonl:1: an object with text, ids (expected: an object with a list",
                 "{\"text\": \"a \\ud800 b\"}         | a.jsonl:1: text: half a surrogate pair",
                 "{\"ids\": [5, 6], \"mask\": 5}     | a.jsonl:1: mask: no list (expected: one of",
                 "{}                               | a.jsonl:1: an object without keys (expected: ",
