@@ -75,10 +75,15 @@ class HangUpTest {
 
     /// The whole pool; once everybody has gone only the step under way can be in the way.
     private static Reservation admitted(EngineLoop loop, String name) {
+        return admitted(loop, Requests.prefill(Requests.tokens(new Random(1), 390, FakeSteps.VOCAB)), name);
+    }
+
+    /// Asks again where a busy machine kept the loop's thread from looking in time.
+    private static Reservation admitted(EngineLoop loop, SequenceRequest request, String name) {
         long giveUpNanos = System.nanoTime() + 2_000_000_000L;
         while (true) {
             try {
-                return loop.reserve(Requests.prefill(Requests.tokens(new Random(1), 390, FakeSteps.VOCAB)));
+                return loop.reserve(request);
             } catch (MillraceException e) {
                 assertThat(System.nanoTime()).as("%s: %s", name, e.getMessage()).isLessThan(giveUpNanos);
             }
@@ -90,7 +95,7 @@ class HangUpTest {
         var settings = new LoopSettings(4, 8, 64, 20, null);
         try (EngineLoop loop = new EngineLoop(new FakeSteps(7), settings, EngineRole.PREFILL, System::nanoTime)) {
             loop.start();
-            try (Reservation held = loop.reserve(Requests.of(new int[300], 5))) {
+            try (Reservation held = admitted(loop, Requests.of(new int[300], 5), "an idle loop")) {
                 assertThat(held.blocks()).isEqualTo(5);
                 assertThatThrownBy(() -> loop.reserve(Requests.of(new int[200], 5)))
                         .hasMessage("no pages became free within 20 ms (needed: 4; held: 5 of 7, by 0 running sequences"
@@ -104,7 +109,7 @@ class HangUpTest {
         var settings = new LoopSettings(1, 8, 64, 20, null);
         try (EngineLoop loop = new EngineLoop(new FakeSteps(7), settings, EngineRole.PREFILL, System::nanoTime)) {
             loop.start();
-            try (Reservation held = loop.reserve(Requests.of(new int[300], 5))) {
+            try (Reservation held = admitted(loop, Requests.of(new int[300], 5), "an idle loop")) {
                 assertThat(held.blocks()).isEqualTo(5);
                 assertThatThrownBy(() -> loop.reserve(Requests.of(new int[20], 5)))
                         .hasMessage("no place became free within 20 ms (all 1 are taken, by 0 running sequences and 1"
@@ -122,7 +127,7 @@ class HangUpTest {
         try (EngineLoop loop = new EngineLoop(model, settings, EngineRole.PREFILL, System::nanoTime)) {
             loop.start();
             Recorder recorder = new Recorder(0);
-            loop.reserve(Requests.of(new int[30], 1)).start(Handover.nothing(), recorder);
+            admitted(loop, Requests.of(new int[30], 1), "an idle loop").start(Handover.nothing(), recorder);
             model.awaitStep();
             assertThatThrownBy(() -> loop.reserve(Requests.of(new int[20], 5)))
                     .hasMessageMatching("not admitted within 20 ms: the engine loop has been in a step of 30 rows"

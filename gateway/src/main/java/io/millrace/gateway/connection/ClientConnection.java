@@ -1,45 +1,44 @@
 package io.millrace.gateway.connection;
 
+import io.millrace.startup.arrival.ArrivalProtocol;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
 import org.apache.tomcat.util.net.NioChannel;
 import org.apache.tomcat.util.net.SocketWrapperBase;
 import org.jspecify.annotations.Nullable;
 
-/// The connection of the request being handled. A handler that waits for tokens asks from time to time
-/// whether anybody
-/// is still there: HTTP/1.1 tells nobody that a client hung up until something is written, and a
-/// non-streaming answer
+/// The connection of the request being handled. A handler that waits for tokens asks from time to time whether anybody
+/// is still there: HTTP/1.1 tells nobody that a client hung up until something is written, and a non-streaming answer
 /// writes nothing before its end.
 ///
 /// Only the request's own thread may ask, as only then nobody else reads the socket. A client that shuts down its
 /// sending side counts as gone.
 public final class ClientConnection {
-    static final ScopedValue<SocketWrapperBase<?>> CURRENT = ScopedValue.newInstance();
-
-    private final @Nullable SocketWrapperBase<?> socket;
+    private final @Nullable SocketWrapperBase<NioChannel> socket;
     private boolean readable = true;
     private boolean open = true;
 
-    private ClientConnection(@Nullable SocketWrapperBase<?> socket) {
+    private ClientConnection(@Nullable SocketWrapperBase<NioChannel> socket) {
         this.socket = socket;
     }
 
-    /// The connection behind the current thread's request; outside a request one that always counts as
-    /// open.
+    /// The connection behind the current thread's request; outside a request one that always counts as open.
     public static ClientConnection current() {
-        return new ClientConnection(CURRENT.isBound() ? CURRENT.get() : null);
+        return new ClientConnection(ArrivalProtocol.currentConnection().orElse(null));
     }
 
     /// Ends it: whoever waits for the client to read or to send waits no longer. Any thread may.
     public void cut() {
-        if (socket != null && socket.getSocket() instanceof NioChannel channel) {
-            try {
-                channel.getIOChannel().shutdownInput();
-                channel.getIOChannel().shutdownOutput();
-            } catch (IOException _) {
-                // It has ended.
-            }
+        if (socket == null) {
+            return;
+        }
+        try {
+            SocketChannel channel = socket.getSocket().getIOChannel();
+            channel.shutdownInput();
+            channel.shutdownOutput();
+        } catch (IOException _) {
+            // It has ended.
         }
     }
 

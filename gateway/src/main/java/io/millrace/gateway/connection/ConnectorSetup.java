@@ -23,7 +23,7 @@ public final class ConnectorSetup implements WebServerFactoryCustomizer<TomcatSe
 
     @Override
     public void customize(TomcatServletWebServerFactory factory) {
-        factory.setProtocol(ObservedHttp11Protocol.class.getName());
+        factory.setProtocol(GatewayProtocol.class.getName());
         factory.addConnectorCustomizers(connector -> ArrivalProtocol.bound(connector, limits, arrivals));
         // Clients write the slash of a model id as %2F; Spring reads the path as it was written.
         factory.addConnectorCustomizers(

@@ -13,7 +13,7 @@ import org.springframework.context.annotation.Bean;
 class ManagementSetup {
     @Bean
     ManagementPort managementPort(ArrivalLimits limits) {
-        return new ManagementPort(ObservedHttp11Protocol.class, limits);
+        return new ManagementPort(GatewayProtocol.class, limits);
     }
 
     @Bean

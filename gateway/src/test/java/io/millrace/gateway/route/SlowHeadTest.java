@@ -5,18 +5,13 @@ import static org.awaitility.Awaitility.await;
 
 import io.millrace.gateway.fake.FakeDecode.Mishap;
 import io.millrace.gateway.fake.Suite;
+import io.millrace.gateway.fake.Trickle;
 import java.io.IOException;
 import java.net.Socket;
-import java.net.SocketException;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -54,38 +49,6 @@ class SlowHeadTest {
         socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
     }
 
-    /// All that comes until the gateway closes the connection, while one character after the other is sent.
-    private static String answerToTrickle(Socket socket, String text) throws IOException {
-        AtomicInteger sent = new AtomicInteger();
-        try (ScheduledExecutorService trickle = Executors.newSingleThreadScheduledExecutor()) {
-            ScheduledFuture<?> drips = trickle.scheduleAtFixedRate(
-                    () -> {
-                        try {
-                            int next = sent.getAndIncrement();
-                            send(socket, text.substring(next, next + 1));
-                        } catch (IOException _) {
-                            trickle.shutdown();
-                        }
-                    },
-                    50,
-                    100,
-                    TimeUnit.MILLISECONDS);
-            StringBuilder answer = new StringBuilder();
-            try {
-                for (int c = socket.getInputStream().read();
-                        c >= 0;
-                        c = socket.getInputStream().read()) {
-                    answer.append((char) c);
-                }
-            } catch (SocketException _) {
-                // Bytes that came when it was closed already are answered by a reset.
-                assertThat(answer).isNotEmpty();
-            }
-            drips.cancel(true);
-            return answer.toString();
-        }
-    }
-
     private static void refused(String answer) {
         assertThat(answer).startsWith("HTTP/1.1 408");
         assertThat(answer).containsIgnoringCase("Content-Type: application/json");
@@ -112,7 +75,7 @@ class SlowHeadTest {
         }) {
             long started = System.nanoTime();
             try (Socket socket = connect(port(management))) {
-                refused(answerToTrickle(socket, head));
+                refused(Trickle.answer(socket, head));
             }
             assertThat(Duration.ofNanos(System.nanoTime() - started)).isBetween(Duration.ofSeconds(1), SHORT);
         }
@@ -142,7 +105,7 @@ class SlowHeadTest {
             }
             // The third one came with the begin of a fourth.
             send(socket, GET + "GET");
-            String answers = answerToTrickle(socket, " /" + "a".repeat(1000));
+            String answers = Trickle.answer(socket, " /" + "a".repeat(1000));
             assertThat(answers).startsWith("HTTP/1.1 200");
             refused(answers.substring(answers.lastIndexOf("HTTP/1.1 ")));
         }
@@ -201,7 +164,7 @@ class SlowHeadTest {
                     socket,
                     parts[0] + "\r\nHost: a\r\n" + (chunked ? "" : "Content-Length: 1000\r\n") + "\r\n"
                             + (chunked ? "3e8\r\n" : ""));
-            assertThat(answerToTrickle(socket, "a".repeat(1000))).startsWith("HTTP/1.1 " + parts[1]);
+            assertThat(Trickle.answer(socket, "a".repeat(1000))).startsWith("HTTP/1.1 " + parts[1]);
         }
         assertThat(Duration.ofNanos(System.nanoTime() - started)).isLessThan(SHORT);
     }
@@ -233,7 +196,7 @@ class SlowHeadTest {
                     socket,
                     GET.replace("/health", "/actuator/health")
                             .replace("\r\n\r\n", "\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"));
-            assertThat(answerToTrickle(socket, "{" + " ".repeat(1000))).startsWith("HTTP/1.1 ");
+            assertThat(Trickle.answer(socket, "{" + " ".repeat(1000))).startsWith("HTTP/1.1 ");
         }
         assertThat(Duration.ofNanos(System.nanoTime() - started)).isLessThan(SHORT);
     }

@@ -5,8 +5,7 @@ import jdk.incubator.vector.IntVector;
 
 /// Register tiles of a product with BF16 weights: 1 row by 4 panels and 4 rows by 2 panels. From the second tile of
 /// rows on weights come from the cache; two panels to a tile need a load for every 1.6 multiply-adds. Each output is
-/// one
-/// chain of fused multiply-adds over ascending inputs, so the tile that computes it does not show in the result.
+/// one chain of fused multiply-adds over ascending inputs, so the tile that computes it does not show in the result.
 ///
 /// Tiles stay small on purpose: with more than about twenty vector operations in a loop body the compiler runs out of
 /// its inlining budget and boxes every vector. So results, too, are stored by the API's own method, which is

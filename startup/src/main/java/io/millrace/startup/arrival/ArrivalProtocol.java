@@ -2,6 +2,7 @@ package io.millrace.startup.arrival;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Optional;
 import org.apache.catalina.connector.Connector;
 import org.apache.coyote.Adapter;
 import org.apache.coyote.http11.Http11NioProtocol;
@@ -26,6 +27,13 @@ public class ArrivalProtocol extends Http11NioProtocol {
         }
         protocol.limits = limits;
         protocol.arrivals = arrivals;
+    }
+
+    /// The connection by which the current thread's request came.
+    ///
+    /// @return none outside a request, and within one of HTTP/2
+    public static Optional<SocketWrapperBase<NioChannel>> currentConnection() {
+        return HeadWatch.current();
     }
 
     ArrivalLimits limits() {

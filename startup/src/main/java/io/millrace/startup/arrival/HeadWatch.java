@@ -63,6 +63,11 @@ final class HeadWatch implements AbstractEndpoint.Handler<NioChannel> {
         return Optional.of(turn.socket);
     }
 
+    /// The connection that the current thread processes, see [ArrivalProtocol#currentConnection].
+    static Optional<SocketWrapperBase<NioChannel>> current() {
+        return CURRENT.isBound() ? Optional.of(CURRENT.get().socket) : Optional.empty();
+    }
+
     @Override
     public SocketState process(SocketWrapperBase<NioChannel> socket, SocketEvent status) {
         Head head = underWay.remove(socket);

@@ -7,18 +7,14 @@ import io.millrace.gateway.error.RefusalLog;
 import io.millrace.startup.arrival.ArrivalProtocol;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import org.apache.tomcat.util.net.AbstractEndpoint;
 import org.apache.tomcat.util.net.NioChannel;
-import org.apache.tomcat.util.net.SocketEvent;
 import org.apache.tomcat.util.net.SocketWrapperBase;
 
-/// Tomcat's HTTP/1.1 connector that lets a request's thread see its own socket, see [ClientConnection], and tells
-/// clients and log of heads that came too late as of other errors.
-public final class ObservedHttp11Protocol extends ArrivalProtocol {
+/// Tomcat's HTTP/1.1 connector that tells clients and log of heads that came too late as of other errors.
+public final class GatewayProtocol extends ArrivalProtocol {
     private final RefusalLog refusals = new RefusalLog(System::nanoTime);
 
-    public ObservedHttp11Protocol() {
-        getEndpoint().setHandler(new ObservingHandler(getEndpoint().getHandler()));
+    public GatewayProtocol() {
         // A client that asks before it sends its body is told to go on only when somebody reads it.
         setContinueResponseTiming("onRead");
     }
@@ -37,33 +33,5 @@ public final class ObservedHttp11Protocol extends ArrivalProtocol {
         byte[] whole = Arrays.copyOf(head, head.length + body.length);
         System.arraycopy(body, 0, whole, head.length, body.length);
         return whole;
-    }
-
-    private record ObservingHandler(AbstractEndpoint.Handler<NioChannel> handler)
-            implements AbstractEndpoint.Handler<NioChannel> {
-        @Override
-        public SocketState process(SocketWrapperBase<NioChannel> socket, SocketEvent status) {
-            return ScopedValue.where(ClientConnection.CURRENT, socket).call(() -> handler.process(socket, status));
-        }
-
-        @Override
-        public Object getGlobal() {
-            return handler.getGlobal();
-        }
-
-        @Override
-        public void release(SocketWrapperBase<NioChannel> socketWrapper) {
-            handler.release(socketWrapper);
-        }
-
-        @Override
-        public void pause() {
-            handler.pause();
-        }
-
-        @Override
-        public void recycle() {
-            handler.recycle();
-        }
     }
 }
