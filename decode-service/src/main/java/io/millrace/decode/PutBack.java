@@ -5,6 +5,7 @@ import io.grpc.Context;
 import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.kv.BlockChain;
 import io.millrace.engine.kv.BlockId;
+import io.millrace.rpc.LineLimit;
 import io.millrace.rpc.PutStream;
 import io.millrace.rpc.generate.GenerateMessages;
 import io.millrace.rpc.generate.HeldLeases;
@@ -22,12 +23,21 @@ import org.slf4j.LoggerFactory;
 /// its own sends them: neither the loop nor the stream of tokens waits. Blocks that the cache does not
 /// take are lost to it, not to the request.
 final class PutBack {
+    /// Of all sequences together: where the cache is slow, it is so for each of them.
+    static final int LINES_A_MINUTE = 10;
+
     private static final Logger log = LoggerFactory.getLogger(PutBack.class);
     private static final int QUEUED_BLOCKS = 256;
 
     private final ArrayBlockingQueue<Item> queue = new ArrayBlockingQueue<>(QUEUED_BLOCKS + 1);
     private final CountDownLatch done = new CountDownLatch(1);
+    private final LineLimit lines;
     private volatile boolean open;
+
+    /// @param lines  shared by all sequences
+    PutBack(LineLimit lines) {
+        this.lines = lines;
+    }
 
     private sealed interface Item {}
 
@@ -55,7 +65,7 @@ final class PutBack {
         if (open && !queue.offer(new Block(index, tokens, sections))) {
             // What follows a lost block has no parent in the cache.
             open = false;
-            log.warn("the cache is too slow: block {} and what follows are not put back", index);
+            warn("the cache is too slow: block " + index + " and what follows are not put back");
         }
     }
 
@@ -64,12 +74,21 @@ final class PutBack {
         if (stop()) {
             try {
                 if (!done.await(waitMillis, TimeUnit.MILLISECONDS)) {
-                    log.warn("blocks are still put back after {} ms", waitMillis);
+                    warn("blocks are still put back after " + waitMillis + " ms");
                 }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }
         }
+    }
+
+    private void warn(String line) {
+        lines.tryLine().ifPresent(unsaid -> {
+            if (unsaid > 0) {
+                log.warn("{} more sequences waited for the cache, and had no line", unsaid);
+            }
+            log.warn(line);
+        });
     }
 
     /// Drops what is not sent.

@@ -13,6 +13,7 @@ import io.millrace.proto.v1.GenerateEvent;
 import io.millrace.proto.v1.GenerateRequest;
 import io.millrace.proto.v1.Timings;
 import io.millrace.proto.v1.Usage;
+import io.millrace.rpc.LineLimit;
 import io.millrace.rpc.generate.CallerWatch;
 import io.millrace.rpc.generate.GenerateMessages;
 import io.millrace.rpc.generate.HeldLeases;
@@ -35,6 +36,7 @@ final class SequenceRunner {
     private final StopConditions stops;
     private final DecodeMeters meters;
     private final Executor executor;
+    private final LineLimit putBackLines = new LineLimit(PutBack.LINES_A_MINUTE, System::nanoTime);
 
     /// @param executor  runs what goes on beside a stream
     SequenceRunner(
@@ -105,7 +107,7 @@ final class SequenceRunner {
         private final SequenceRequest sequence;
         private final long startNanos;
         private final long transferNanos;
-        private final PutBack putBack = new PutBack();
+        private final PutBack putBack = new PutBack(putBackLines);
         private int streamed;
         private long lastNanos;
 
