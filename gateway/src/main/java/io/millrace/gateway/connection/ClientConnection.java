@@ -1,6 +1,7 @@
 package io.millrace.gateway.connection;
 
 import io.millrace.startup.arrival.ArrivalProtocol;
+import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
@@ -12,12 +13,21 @@ import org.jspecify.annotations.Nullable;
 /// is still there: HTTP/1.1 tells nobody that a client hung up until something is written, and a non-streaming answer
 /// writes nothing before its end.
 ///
-/// Only the request's own thread may ask, as only then nobody else reads the socket. A client that shuts down its
-/// sending side counts as gone.
+/// A client that ends its sending side may have gone or may still read: only what is written then tells.
+///
+/// Only the request's own thread may ask, as only then nobody else reads the socket.
 public final class ClientConnection {
     private final @Nullable SocketWrapperBase<NioChannel> socket;
     private boolean readable = true;
-    private boolean open = true;
+    private Presence presence = Presence.THERE;
+
+    /// What is known of the client.
+    public enum Presence {
+        THERE,
+        /// It sends no more, so it has gone or only reads.
+        SILENT,
+        GONE
+    }
 
     private ClientConnection(@Nullable SocketWrapperBase<NioChannel> socket) {
         this.socket = socket;
@@ -42,25 +52,32 @@ public final class ClientConnection {
         }
     }
 
-    /// False once the client is known to be gone.
+    /// False once the client sends no more. Where nothing can be written yet, so that nobody could tell a client that
+    /// only reads from one that is gone, it counts as gone.
     public boolean isOpen() {
-        if (socket == null || !open || !readable) {
-            return open;
+        return presence() == Presence.THERE;
+    }
+
+    public Presence presence() {
+        if (socket == null || presence != Presence.THERE || !readable) {
+            return presence;
         }
         ByteBuffer peeked = ByteBuffer.allocate(1);
         try {
             int count = socket.read(false, peeked);
             if (count < 0) {
-                open = false;
+                presence = Presence.SILENT;
             } else if (count > 0) {
                 // The next request of a pipelining client: given back, and from here on only a failed write tells.
                 peeked.flip();
                 socket.unRead(peeked);
                 readable = false;
             }
+        } catch (EOFException _) {
+            presence = Presence.SILENT;
         } catch (IOException _) {
-            open = false;
+            presence = Presence.GONE;
         }
-        return open;
+        return presence;
     }
 }

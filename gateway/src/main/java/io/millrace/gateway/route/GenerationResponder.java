@@ -80,7 +80,12 @@ final class GenerationResponder {
             exchange.outcome(progress.outcome());
         } catch (MillraceException e) {
             exchange.outcome(", " + e.code().wireName() + " in the stream");
-            failInStream(stream, e);
+            if (e.code() == ErrorCode.CANCELLED) {
+                // A stream without its last word does not end as one that has it.
+                exchange.cut();
+            } else {
+                failInStream(stream, e);
+            }
         } catch (IOException e) {
             exchange.outcome(", client hung up");
             log.debug("client of {} hung up", exchange.clientId(), e);
@@ -107,9 +112,6 @@ final class GenerationResponder {
     }
 
     private static void failInStream(EventStream stream, MillraceException error) {
-        if (error.code() == ErrorCode.CANCELLED) {
-            return;
-        }
         try {
             stream.data(List.of(ErrorAnswer.of(error).json()));
             stream.done();

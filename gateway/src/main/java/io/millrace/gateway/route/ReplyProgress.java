@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /// still there.
 final class ReplyProgress {
     private static final long CHECK_MILLIS = 250;
-    private static final Duration FOREVER = Duration.ofDays(1);
+    private static final Duration FOREVER = Duration.ofNanos(Long.MAX_VALUE);
 
     private final Exchange exchange;
     private final Generation generation;
@@ -30,7 +30,7 @@ final class ReplyProgress {
     private int open;
     private long checkedNanos = System.nanoTime();
 
-    /// Something to do while no event comes.
+    /// Something to do while no event comes, or to learn whether the client is there.
     interface Idle {
         void run() throws IOException;
     }
@@ -57,23 +57,31 @@ final class ReplyProgress {
         return generation.hasNext();
     }
 
+    /// Waits for the next event of an answer of which nothing is written yet.
+    ///
+    /// @throws MillraceException  `cancelled` when the client hung up or sends no more, which then cannot be told
+    ///                            apart; the error the exchange was stopped with when no more events are there
     ReplyEvent next() {
         try {
-            return next(FOREVER, () -> {});
+            return next(FOREVER, () -> {
+                throw hungUp();
+            });
         } catch (IOException e) {
-            throw new IllegalStateException("idle action: failed (expected: does nothing)", e);
+            throw new IllegalStateException("idle action: failed (expected: hungUp)", e);
         }
     }
 
-    /// Waits for the next event.
+    /// Waits for the next event of a stream.
     ///
-    /// @param idle  run whenever none came for `idleInterval`
-    /// @throws MillraceException  `cancelled` when the client hung up; the error the exchange was stopped with
-    ///                            when no more events are there
+    /// @param idle  writes something: whenever no event came for `idleInterval`, and to a client that sends no more
+    ///              now and then, as that fails if it is gone
+    /// @throws IOException        when the client hung up
+    /// @throws MillraceException  likewise, with `cancelled`; the error the exchange was stopped with when no more
+    ///                            events are there
     ReplyEvent next(Duration idleInterval, Idle idle) throws IOException {
         long idleSince = System.nanoTime();
         while (true) {
-            checkClient();
+            checkClient(idle);
             ReplyEvent event = poll();
             if (event != null) {
                 note(event);
@@ -96,14 +104,20 @@ final class ReplyProgress {
         }
     }
 
-    private void checkClient() {
+    private void checkClient(Idle idle) throws IOException {
         long now = System.nanoTime();
         if (now - checkedNanos >= CHECK_MILLIS * 1_000_000) {
             checkedNanos = now;
-            if (!client.isOpen()) {
-                throw new MillraceException(ErrorCode.CANCELLED, "The client hung up.");
+            switch (client.presence()) {
+                case THERE -> {}
+                case SILENT -> idle.run();
+                case GONE -> throw hungUp();
             }
         }
+    }
+
+    private static MillraceException hungUp() {
+        return new MillraceException(ErrorCode.CANCELLED, "The client hung up.");
     }
 
     private void note(ReplyEvent event) {

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
@@ -60,6 +61,9 @@ public final class FakeDecode extends DecodeServiceGrpc.DecodeServiceImplBase {
 
         /// The call falls silent after so many events.
         record Hang(int events) implements Mishap {}
+
+        /// The call falls silent after so many events, until told to go on.
+        record Rest(int events, CountDownLatch over) implements Mishap {}
 
         /// Positions after so many events are one too high.
         record Skip(int events) implements Mishap {}
@@ -111,6 +115,9 @@ public final class FakeDecode extends DecodeServiceGrpc.DecodeServiceImplBase {
                 observer.onError(status.asRuntimeException());
                 return;
             }
+            if (mishap instanceof Mishap.Rest(int limit, CountDownLatch over) && count == limit) {
+                awaitQuietly(over);
+            }
             GenerateEvent event = events.removeFirst();
             if (mishap instanceof Mishap.Skip(int limit) && count >= limit) {
                 Tokens tokens = event.getTokens();
@@ -123,6 +130,14 @@ public final class FakeDecode extends DecodeServiceGrpc.DecodeServiceImplBase {
             sent.incrementAndGet();
         }
         observer.onCompleted();
+    }
+
+    private static void awaitQuietly(CountDownLatch over) {
+        try {
+            over.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private Deque<GenerateEvent> events(GenerateRequest request) {

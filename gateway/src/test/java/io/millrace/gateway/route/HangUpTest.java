@@ -13,6 +13,7 @@ import java.io.InputStream;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -113,6 +114,64 @@ class HangUpTest {
                     .untilAsserted(() -> assertThat(cancelledDecodes()).isEqualTo(1));
             await().atMost(LIMIT)
                     .untilAsserted(() -> assertThat(suite.cache.released).isNotEmpty());
+        }
+    }
+
+    @Test
+    void aClientThatEndsOnlyItsSendingSideGetsItsStreamToTheEnd() throws IOException {
+        suite.answer("</think>One two three.");
+        CountDownLatch over = new CountDownLatch(1);
+        suite.decodeA.mishaps.add(new Mishap.Rest(3, over));
+        suite.decodeB.mishaps.add(new Mishap.Rest(3, over));
+        try (Socket socket = send(Suite.chat("\"stream\":true"))) {
+            socket.setSoTimeout(10_000);
+            String text = readUntil(socket.getInputStream(), "data: ");
+
+            socket.shutdownOutput();
+            text += readUntil(socket.getInputStream(), ": keep-alive");
+            over.countDown();
+            text += readUntil(socket.getInputStream(), "never");
+
+            assertThat(text).contains("\"ree\"").contains("data: [DONE]").endsWith("\r\n0\r\n\r\n");
+            assertThat(cancelledDecodes()).isZero();
+        } finally {
+            over.countDown();
+        }
+    }
+
+    /// Its end of sending alone tells nobody which of the two it is; what is written then does.
+    @Test
+    void cancelsDecodeOfAStreamsClientThatHungUpAfterItsSendingSideHadEnded() throws IOException {
+        suite.answer("</think>One two three.");
+        suite.decodeA.mishaps.add(new Mishap.Hang(3));
+        suite.decodeB.mishaps.add(new Mishap.Hang(3));
+        try (Socket socket = send(Suite.chat("\"stream\":true"))) {
+            socket.setSoTimeout(10_000);
+            readUntil(socket.getInputStream(), "data: ");
+            socket.shutdownOutput();
+            readUntil(socket.getInputStream(), ": keep-alive");
+            assertThat(cancelledDecodes()).isZero();
+        }
+
+        await().atMost(LIMIT).untilAsserted(() -> assertThat(cancelledDecodes()).isEqualTo(1));
+    }
+
+    @Test
+    void aClientThatEndsItsSendingSideWhereNothingIsStreamedYetIsToldThatItsRequestIsCancelled() throws IOException {
+        for (String fields : new String[] {"\"stream\":true", "\"stream\":false"}) {
+            suite.reset();
+            suite.prefill.hangs = true;
+            try (Socket socket = send(Suite.chat(fields))) {
+                await().until(() -> suite.prefill.requests.size() == 1);
+                socket.setSoTimeout(10_000);
+
+                socket.shutdownOutput();
+
+                assertThat(readUntil(socket.getInputStream(), "never"))
+                        .startsWith("HTTP/1.1 499")
+                        .contains("\"cancelled\"");
+                await().atMost(LIMIT).until(() -> suite.prefill.cancelled.get() == 1);
+            }
         }
     }
 
