@@ -42,7 +42,8 @@ import tools.jackson.databind.json.JsonMapper;
 /// A file ending in `.jsonl` has an object on each line: `{"messages": […]}`, put through the model's
 /// chat template with the optional `"tools": […]`; `{"text": "…"}`; or `{"ids": […]}`, with an optional
 /// `"mask"` of 0 and 1 that says which tokens' losses count. Any other file is plain text, paragraphs
-/// being joined up to the longest sequence.
+/// being joined up to the longest sequence. A line of messages or text, and a plain text, has at most
+/// [#MAX_CHARACTERS] characters, as it is tokenized at once, and more could not be used.
 ///
 /// @param calibration  inputs are learnt from these
 /// @param evaluation   losses are measured on these
@@ -51,6 +52,9 @@ public record CalibrationText(
         List<TokenSequence> calibration, List<TokenSequence> evaluation, CalibrationOrigin origin) {
     /// A model's own text, in its folder.
     public static final String FILE = "calibration.jsonl";
+
+    /// More than the most tokens that are used have in any common text, and tokenized in seconds.
+    public static final int MAX_CHARACTERS = 8 << 20;
 
     private static final String BUILT_IN = "calibration.jsonl";
     private static final List<String> KINDS = List.of("messages", "text", "ids");
@@ -93,7 +97,7 @@ public record CalibrationText(
         String name = file == null ? origin.words() : file.toString();
         boolean byLine = file == null || name.endsWith(".jsonl");
         try (Tokenizer tokenizer = Tokenizer.load(model)) {
-            all = new Reader(tokenizer, template(model), vocabSize, name, byLine).read(text(file));
+            all = new Reader(tokenizer, template(model), vocabSize, name).read(text(file), byLine);
         }
         if (all.isEmpty()) {
             throw invalid(name + ": no text (expected: at least two tokens)");
@@ -149,26 +153,45 @@ public record CalibrationText(
         return MillraceException.ofParam(ErrorCode.INVALID_REQUEST, "calibration", message);
     }
 
-    private record Reader(
-            Tokenizer tokenizer, Optional<ChatTemplate> template, int vocabSize, String name, boolean byLine) {
+    private static final class Reader {
+        private final Tokenizer tokenizer;
+        private final Optional<ChatTemplate> template;
+        private final int vocabSize;
+        private final String name;
+        private final List<TokenSequence> sequences = new ArrayList<>();
+        private long tokens;
 
-        List<TokenSequence> read(String text) {
-            List<TokenSequence> sequences = new ArrayList<>();
+        Reader(Tokenizer tokenizer, Optional<ChatTemplate> template, int vocabSize, String name) {
+            this.tokenizer = tokenizer;
+            this.template = template;
+            this.vocabSize = vocabSize;
+            this.name = name;
+        }
+
+        List<TokenSequence> read(String text, boolean byLine) {
             if (!byLine) {
-                split(tokenizer.encode(text), null, sequences, name);
+                requireShort(text, name);
+                split(tokenizer.encode(text), null, name);
                 return sequences;
             }
             int number = 0;
             for (String line : text.split("\n", -1)) {
                 number++;
                 if (!line.isBlank()) {
-                    addLine(line, name + ":" + number, sequences);
+                    addLine(line, name + ":" + number);
                 }
             }
             return sequences;
         }
 
-        private void addLine(String line, String where, List<TokenSequence> sequences) {
+        private static void requireShort(String text, String where) {
+            if (text.length() > MAX_CHARACTERS) {
+                throw invalid(where + ": " + text.length() + " characters (expected: at most " + MAX_CHARACTERS
+                        + " in a line, or in a plain text)");
+            }
+        }
+
+        private void addLine(String line, String where) {
             JsonNode node;
             try {
                 node = LINES.readTree(line);
@@ -179,11 +202,17 @@ public record CalibrationText(
             long kinds = KINDS.stream().filter(node::has).count();
             if (kinds == 1 && node.path("ids").isArray()) {
                 int[] ids = numbers(node.path("ids"), vocabSize, where + ": ids");
-                split(ids, mask(node, ids.length, where), sequences, where);
+                split(ids, mask(node, ids.length, where), where);
             } else if (kinds == 1 && node.path("text").isString()) {
-                split(located(where, () -> tokenizer.encode(node.path("text").stringValue())), null, sequences, where);
+                split(
+                        located(
+                                line,
+                                where,
+                                () -> tokenizer.encode(node.path("text").stringValue())),
+                        null,
+                        where);
             } else if (kinds == 1 && node.path("messages").isArray()) {
-                split(located(where, () -> dialogue(node)), null, sequences, where);
+                split(located(line, where, () -> dialogue(node)), null, where);
             } else {
                 throw invalid(where + ": " + found(node) + " (expected: " + LINE + ")");
             }
@@ -221,7 +250,8 @@ public record CalibrationText(
         }
 
         /// What is refused is told with its place.
-        private static int[] located(String where, Supplier<int[]> ids) {
+        private static int[] located(String line, String where, Supplier<int[]> ids) {
+            requireShort(line, where);
             try {
                 return ids.get();
             } catch (MillraceException e) {
@@ -242,7 +272,7 @@ public record CalibrationText(
             return tokenizer.encode(text.toString());
         }
 
-        private void split(int[] ids, int @Nullable [] mask, List<TokenSequence> sequences, String where) {
+        private void split(int[] ids, int @Nullable [] mask, String where) {
             for (int from = 0; from < ids.length; from += MAX_SEQUENCE) {
                 int to = Math.min(ids.length, from + MAX_SEQUENCE);
                 if (to - from > 1) {
@@ -251,9 +281,9 @@ public record CalibrationText(
                         counted[i - from] = mask == null || mask[i] == 1;
                     }
                     sequences.add(new TokenSequence(Arrays.copyOfRange(ids, from, to), counted));
+                    tokens += to - from;
                 }
             }
-            long tokens = sequences.stream().mapToLong(TokenSequence::length).sum();
             if (tokens > MAX_TOKENS) {
                 throw invalid(where + ": " + tokens + " tokens so far (expected: at most " + MAX_TOKENS + ")");
             }

@@ -2,12 +2,14 @@ package io.millrace.engine.quantize;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import io.millrace.engine.error.MillraceException;
 import io.millrace.engine.model.TestModels;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -167,6 +169,34 @@ class CalibrationTextTest {
         assertThatThrownBy(() -> read("a.jsonl", line))
                 .isInstanceOf(MillraceException.class)
                 .hasMessageContaining(message);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "a.jsonl | {\"text\": \"  | \"}  | ':2: '",
+                "b.jsonl | {\"messages\": [{\"role\": \"user\", \"content\": \" | \"}]} | ':2: '",
+                "c.txt   | ''            | ''   | ': '"
+            })
+    void aTextThatIsTooLongIsRefusedBeforeItIsTokenized(String name, String before, String after, String where) {
+        String line = before + "x yz".repeat(2 << 20) + "." + after;
+        String file = (name.endsWith(".jsonl") ? "{\"ids\": [5, 6]}\n" : "") + line;
+        assertThatThrownBy(() -> read(name, file))
+                .isInstanceOf(MillraceException.class)
+                .hasMessage(folder.resolve(name) + where + line.length()
+                        + " characters (expected: at most 8388608 in a line, or in a plain text)");
+    }
+
+    @Test
+    void aFileOfManyShortLinesIsReadInTimeThatGrowsWithIt() {
+        String lines = "{\"ids\": [5, 6]}\n".repeat(530_000);
+        assertTimeoutPreemptively(
+                Duration.ofSeconds(20),
+                () -> assertThatThrownBy(() -> read("a.jsonl", lines))
+                        .isInstanceOf(MillraceException.class)
+                        .hasMessage(folder.resolve("a.jsonl")
+                                + ":524289: 1048578 tokens so far (expected: at most 1048576)"));
     }
 
     @Test
