@@ -10,7 +10,7 @@ import me.tongfei.progressbar.ProgressBarStyle;
 import org.jspecify.annotations.Nullable;
 
 /// Shows how quantising goes: on a terminal one bar after the other; elsewhere a line at the start of a
-/// phase and then every ten seconds.
+/// phase, then every ten seconds, and at its end.
 final class QuantizeBar implements QuantizeProgress, AutoCloseable {
     private static final int REFRESH_MILLIS = 100;
     private static final long LINE_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -35,11 +35,12 @@ final class QuantizeBar implements QuantizeProgress, AutoCloseable {
     @Override
     public void advanced(String current, long done, long total) {
         boolean begins = !phase.equals(current) || done < reached;
+        boolean ends = done == total && done != reached;
         phase = current;
         reached = done;
         if (terminal) {
             draw(begins, done, total);
-        } else if (begins || clock.getAsLong() - lineNanos >= LINE_NANOS) {
+        } else if (begins || ends || clock.getAsLong() - lineNanos >= LINE_NANOS) {
             lineNanos = clock.getAsLong();
             lines.println(current + ": " + done + " of " + total);
         }
