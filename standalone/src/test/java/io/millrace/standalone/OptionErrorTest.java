@@ -7,6 +7,7 @@ import io.millrace.engine.checkpoint.ModelConfig;
 import io.millrace.engine.kv.KvLayout;
 import io.millrace.engine.memory.MemoryLimits;
 import io.millrace.kernels.KvFormat;
+import io.millrace.standalone.command.Console;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -19,6 +20,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.OptionSpec;
 
 /// What is wrong with an option is told by the option that was typed, what was found and what is accepted.
 class OptionErrorTest {
@@ -129,6 +132,29 @@ class OptionErrorTest {
             args.addAll(List.of("--model", MINI));
         }
         refused(option + ": " + said, args.toArray(String[]::new));
+    }
+
+    /// All of them, so that none is forgotten; what `--model` says is told above.
+    @Test
+    void anEmptyPathIsToldByItsOption() {
+        int asked = 0;
+        for (CommandLine command : MillraceCommand.commandLine(Console.ofProcess())
+                .getSubcommands()
+                .values()) {
+            for (OptionSpec option : command.getCommandSpec().options()) {
+                if (option.type() == Path.class && !option.longestName().equals("--model")) {
+                    for (String empty : List.of("", " ")) {
+                        refused(
+                                option.longestName() + ": \"" + empty + "\" (expected: a "
+                                        + (option.paramLabel().equals("DIR") ? "folder" : "file") + ")",
+                                command.getCommandName(),
+                                option.longestName() + "=" + empty);
+                        asked++;
+                    }
+                }
+            }
+        }
+        assertThat(asked).isEqualTo(18);
     }
 
     @ParameterizedTest

@@ -61,6 +61,7 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(
             names = "--synthetic",
             paramLabel = "CONFIG",
+            converter = GivenPath.OfFile.class,
             description = "A config.json: measure random weights in its shape, made in a temporary folder.")
     private @Nullable Path synthetic;
 
@@ -158,10 +159,15 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(
             names = "--json",
             paramLabel = "FILE",
+            converter = GivenPath.OfFile.class,
             description = "Write the rows as a JSON array, what they were measured under first.")
     private @Nullable Path json;
 
-    @Option(names = "--svg", paramLabel = "FILE", description = "Draw the rows, bars against limits.")
+    @Option(
+            names = "--svg",
+            paramLabel = "FILE",
+            converter = GivenPath.OfFile.class,
+            description = "Draw the rows, bars against limits.")
     private @Nullable Path svg;
 
     public BenchCommand(Console console) {

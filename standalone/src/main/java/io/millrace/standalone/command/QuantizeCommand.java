@@ -33,7 +33,12 @@ public final class QuantizeCommand implements Callable<Integer> {
     @Mixin
     private ModelOption model = new ModelOption();
 
-    @Option(names = "--out", paramLabel = "DIR", required = true, description = "Folder to make; must not exist.")
+    @Option(
+            names = "--out",
+            paramLabel = "DIR",
+            converter = GivenPath.OfFolder.class,
+            required = true,
+            description = "Folder to make; must not exist.")
     private Path out = Path.of("");
 
     @Option(
@@ -46,9 +51,11 @@ public final class QuantizeCommand implements Callable<Integer> {
     @Option(
             names = "--calibration",
             paramLabel = "FILE",
+            converter = GivenPath.OfFile.class,
             description = "Text to learn inputs from and to measure on, plain or .jsonl with messages, text or ids"
                     + " (default: " + CalibrationText.FILE + " in the model's folder, else some dialogues that come"
-                    + " with the program). A quarter is used for measuring alone.")
+                    + " with the program). A quarter is used for measuring alone. At most "
+                    + CalibrationText.MAX_CHARACTERS + " characters in a line, or in a plain text.")
     private @Nullable Path calibration;
 
     @Option(names = "--no-rotation", description = "Fold no rotation into the weights.")

@@ -28,10 +28,20 @@ import picocli.CommandLine.Option;
 public final class SynthesizeCommand implements Callable<Integer> {
     private final Console console;
 
-    @Option(names = "--config", paramLabel = "FILE", required = true, description = "The shape: a config.json.")
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            converter = GivenPath.OfFile.class,
+            required = true,
+            description = "The shape: a config.json.")
     private Path config = Path.of("");
 
-    @Option(names = "--out", paramLabel = "DIR", required = true, description = "Folder to make; must not exist.")
+    @Option(
+            names = "--out",
+            paramLabel = "DIR",
+            converter = GivenPath.OfFolder.class,
+            required = true,
+            description = "Folder to make; must not exist.")
     private Path out = Path.of("");
 
     @Option(
@@ -44,6 +54,7 @@ public final class SynthesizeCommand implements Callable<Integer> {
     @Option(
             names = "--tokenizer",
             paramLabel = "DIR",
+            converter = GivenPath.OfFolder.class,
             description = "Folder whose tokenizer and chat template the model gets (default: the embedded model's).")
     private @Nullable Path tokenizer;
 

@@ -49,6 +49,7 @@ public final class VerifyCommand implements Callable<Integer> {
     @Option(
             names = "--golden",
             paramLabel = "FILE",
+            converter = GivenPath.OfFile.class,
             description = "Safetensors file with input_ids, logits, topk.L, greedy_ids, greedy_logprobs"
                     + " (default: golden.safetensors in the model's folder).")
     private @Nullable Path golden;
