@@ -8,10 +8,10 @@
 // Loops over the cells of a tile are flat and have constant bounds after inlining: this compiler unrolls innermost loops
 // alone before it decides what lives in registers.
 #define UNROLL _Pragma("GCC unroll 24")
-// Fetches the line `at`, which is read once and not needed again soon: it should push nothing else out of the caches.
-// Whatever runs between two products, Java included, is needed once a layer, and weights of a layer are more than caches
-// hold. A function that does nothing else must be INLINE: this compiler takes its calls for having no effect and drops them.
-#define FETCH(at) __builtin_prefetch(at, 0, 0)
+// Fetches the line `at` into the second level of caches, where more lines can be under way than in the first: streams that
+// are fetched into the first, also those marked as read once, stay below what memory gives. A function that does nothing
+// else must be INLINE: this compiler takes its calls for having no effect and drops them.
+#define FETCH(at) __builtin_prefetch(at, 0, 2)
 // Fetches the line `at`, which has to stay cached while many others pass through.
 #define FETCH_TO_KEEP(at) __builtin_prefetch(at, 0, 3)
 #define CELLS (TILE_ROWS * TILE_PANELS)
