@@ -18,15 +18,12 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /// Streams a choice from a decode instance. When the instance fails, the stream goes on at another, or
 /// at the same one
 /// once it is back, from the prompt and the tokens generated so far; the receiver sees neither gap nor
 /// repeat.
-record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics metrics) {
-    private static final Logger log = LoggerFactory.getLogger(DecodeLeg.class);
+record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics metrics, FailedCalls failedCalls) {
     private static final long MIN_PAUSE_MILLIS = 50;
     private static final long MAX_PAUSE_MILLIS = 1000;
 
@@ -54,10 +51,7 @@ record DecodeLeg(Router router, GenerationSettings settings, GenerationMetrics m
                     case CallFailure.Final last -> throw last.error();
                     case CallFailure.Busy busy -> afterBusy(state, tries, handedOver, busy.error());
                     case CallFailure.Broken broken -> {
-                        log.warn(
-                                "decode by {} failed: {}",
-                                instance.name(),
-                                e.getStatus().getCode());
+                        failedCalls.tell(Leg.DECODE, instance, e);
                         handedOver = null;
                         lastBreak = broken.error();
                         boolean idle = isGone(broken.error()) && state.cursor().count() == shown;

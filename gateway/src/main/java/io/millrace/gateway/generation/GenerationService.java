@@ -28,8 +28,9 @@ public final class GenerationService {
         this.releaser = releaser;
         this.admission = admission;
         this.settings = settings;
-        this.prefillLeg = new PrefillLeg(router, settings, metrics);
-        this.decodeLeg = new DecodeLeg(router, settings, metrics);
+        FailedCalls failedCalls = new FailedCalls(System::nanoTime);
+        this.prefillLeg = new PrefillLeg(router, settings, metrics, failedCalls);
+        this.decodeLeg = new DecodeLeg(router, settings, metrics, failedCalls);
     }
 
     /// Waits for room, then starts all choices of a request.

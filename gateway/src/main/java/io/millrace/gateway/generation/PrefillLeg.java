@@ -12,15 +12,11 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /// Has the prompt computed by a prefill instance, another one when that fails. When none can, the
 /// answer is empty and
 /// decode computes the prompt itself; only when all are merely full the request is refused.
-record PrefillLeg(Router router, GenerationSettings settings, GenerationMetrics metrics) {
-    private static final Logger log = LoggerFactory.getLogger(PrefillLeg.class);
-
+record PrefillLeg(Router router, GenerationSettings settings, GenerationMetrics metrics, FailedCalls failedCalls) {
     /// A computed prompt.
     record Prefilled(PrefillReply reply, ServingInstance instance) {}
 
@@ -49,10 +45,7 @@ record PrefillLeg(Router router, GenerationSettings settings, GenerationMetrics 
                     case CallFailure.Busy _ -> {}
                     case CallFailure.Broken _ -> {
                         allBusy = false;
-                        log.warn(
-                                "prefill by {} failed: {}",
-                                instance.name(),
-                                e.getStatus().getCode());
+                        failedCalls.tell(Leg.PREFILL, instance, e);
                     }
                 }
             }
