@@ -6,8 +6,10 @@ import io.millrace.kernels.pool.KernelPool;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.DoubleBinaryOperator;
+import java.util.function.ToDoubleFunction;
 
 /// What the machine can do at most with some threads and an instruction set, measured in C: the yardstick
 /// of kernels. Other load on the machine lowers it, so of several rounds the best counts, and beside it
@@ -101,15 +103,32 @@ public record MachineLimits(IsaLevel isa, int threads, Speeds best, Speeds media
                 Math.max(meanReadBytesPerSecond, other.meanReadBytesPerSecond));
     }
 
-    /// The limits around something that ran between two measurements: the higher of each, and of averages and medians
-    /// the average.
-    public MachineLimits around(MachineLimits other) {
+    /// The limits around something that ran between measurements: the highest of each, the median of medians, and the
+    /// average of averages.
+    ///
+    /// @param measured  one at least, with the same threads
+    public static MachineLimits around(List<MachineLimits> measured) {
+        MachineLimits best = measured.stream().reduce(MachineLimits::best).orElseThrow();
         return new MachineLimits(
-                isa,
-                threads,
-                best.merge(other.best, Math::max),
-                median.merge(other.median, MachineLimits::average),
-                average(meanReadBytesPerSecond, other.meanReadBytesPerSecond));
+                best.isa,
+                best.threads,
+                best.best,
+                new Speeds(
+                        medianOf(measured, Speeds::readBytesPerSecond),
+                        medianOf(measured, Speeds::int8OpsPerSecond),
+                        medianOf(measured, Speeds::floatOpsPerSecond)),
+                measured.size()
+                        / measured.stream()
+                                .mapToDouble(one -> 1 / one.meanReadBytesPerSecond)
+                                .sum());
+    }
+
+    private static double medianOf(List<MachineLimits> measured, ToDoubleFunction<Speeds> speed) {
+        double[] sorted = measured.stream()
+                .mapToDouble(one -> speed.applyAsDouble(one.median))
+                .sorted()
+                .toArray();
+        return average(sorted[(sorted.length - 1) / 2], sorted[sorted.length / 2]);
     }
 
     /// What a round reached.

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.millrace.kernels.nativecode.MachineLimits.Speeds;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -32,10 +33,15 @@ class MachineLimitsTest {
     }
 
     @Test
-    void aroundSomethingTheBetterCountsAndTheAverageOfAverages() {
-        assertThat(limits(new Speeds(3, 5, 6), new Speeds(2, 6, 3), 2)
-                        .around(limits(new Speeds(10, 4, 7), new Speeds(2, 2, 6), 6)))
+    void aroundSomethingTheBestCountsAndTheMedianOfMediansAndTheAverageOfAverages() {
+        MachineLimits slow = limits(new Speeds(3, 5, 6), new Speeds(2, 6, 3), 2);
+        MachineLimits fast = limits(new Speeds(10, 4, 7), new Speeds(2, 2, 6), 6);
+        MachineLimits disturbed = limits(new Speeds(1, 1, 1), new Speeds(1, 1, 1), 3);
+
+        assertThat(MachineLimits.around(List.of(slow, fast)))
                 .isEqualTo(limits(new Speeds(10, 5, 7), new Speeds(2, 3, 4), 3));
+        assertThat(MachineLimits.around(List.of(disturbed, slow, fast)))
+                .isEqualTo(limits(new Speeds(10, 5, 7), new Speeds(2, 2, 3), 3));
     }
 
     @Test

@@ -40,8 +40,9 @@ final class BenchFigures {
             }
         }
         if (!lines.isEmpty()) {
-            lines.addFirst("limits right before or after each row (the better), and what it reaches; times are for a"
-                    + " token:");
+            lines.addFirst(
+                    "limits right before and after each measurement (the best), and what it reaches; times are for a"
+                            + " token:");
         }
         if (rows.stream().anyMatch(row -> row.int8Share().isPresent())) {
             lines.add("  (int8 products: those with weights in " + String.join(", ", BenchRow.WEIGHT_OPERATORS)

@@ -20,7 +20,7 @@ import java.util.OptionalDouble;
 /// @param medianStepSeconds  of all steps of all measurements; empty for other programs
 /// @param microsPerToken  time inside each operator, the median of the measurements; empty for other programs
 /// @param cost            of a token; empty for other programs
-/// @param machine         its limits right before and after, the better of both; empty where there is no C code
+/// @param machine         its limits right before and after each measurement; empty where there is no C code
 ///                        to measure them with, and for other programs
 public record BenchRow(
         BenchWork work,

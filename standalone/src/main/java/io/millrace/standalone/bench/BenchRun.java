@@ -16,8 +16,8 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 
-/// Measures models one after the other, and the machine right before and after each figure: the better of both is
-/// what that figure is compared with.
+/// Measures models one after the other, and the machine right before and after each measurement: the best and the
+/// typical of that is what a row is compared with.
 public final class BenchRun {
     private final BenchSettings settings;
     private final Consumer<String> notes;
@@ -94,9 +94,10 @@ public final class BenchRun {
     private void measure(ModelBench bench, String provider, ModelCost cost, BenchWork work) {
         double touched = work.phase() == BenchPhase.VERIFY ? bench.touchedPerToken(work) : 0;
         bench.warmUp(work);
-        Optional<MachineLimits> before = machine.current();
-        ModelBench.Measured measured = bench.measure(work);
-        Optional<MachineLimits> after = machine.measure();
+        List<MachineLimits> limits = new ArrayList<>();
+        machine.current().ifPresent(limits::add);
+        ModelBench.Measured measured =
+                bench.measure(work, () -> machine.measure().ifPresent(limits::add));
         BenchRow row = new BenchRow(
                 work,
                 cost.profile().id(),
@@ -106,7 +107,7 @@ public final class BenchRun {
                 OptionalDouble.of(measured.medianStepSeconds()),
                 measured.microsPerToken(),
                 Optional.of(cost.of(work, touched)),
-                before.flatMap(one -> after.map(one::around)));
+                limits.isEmpty() ? Optional.empty() : Optional.of(MachineLimits.around(limits)));
         rows.add(row);
         notes.accept(String.format(
                 Locale.ROOT,

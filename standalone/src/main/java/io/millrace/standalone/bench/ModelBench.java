@@ -95,7 +95,9 @@ final class ModelBench implements AutoCloseable {
     }
 
     /// Measures some work as often as the settings say; all measurements start at the same depth.
-    Measured measure(BenchWork work) {
+    ///
+    /// @param between  run after each measurement
+    Measured measure(BenchWork work, Runnable between) {
         double[] seconds = new double[settings.repeats()];
         DoubleStream.Builder steps = DoubleStream.builder();
         List<Map<String, Long>> nanos = new ArrayList<>();
@@ -105,6 +107,7 @@ final class ModelBench implements AutoCloseable {
             seconds[i] = sum(repeat);
             Arrays.stream(repeat).forEach(steps::add);
             nanos.add(timed.nanos());
+            between.run();
         }
         Map<String, Double> micros = new LinkedHashMap<>();
         for (String operator : nanos.getFirst().keySet()) {

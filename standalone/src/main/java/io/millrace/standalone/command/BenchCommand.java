@@ -40,7 +40,7 @@ import picocli.CommandLine.Spec;
         description = {
             "Measures prefill and decode speed of a model, or of random weights in any shape, and how much of the"
                     + " machine's limits that is: read bandwidth for decoding, products a second for prefill."
-                    + " The machine is measured right before and after each row; the better counts.",
+                    + " The machine is measured right before and after each measurement; the best counts.",
             "Each row's work is done for a second or longer, until it is compiled, before it is measured.",
             "Cached tokens of a depth are random keys, not computed. Decode steps feed random tokens.",
             "Where the environment variables LLAMA_BENCH or SWEEP_BENCH name a llama-bench (of llama.cpp) or a"
