@@ -8,9 +8,9 @@
 // Loops over the cells of a tile are flat and have constant bounds after inlining: this compiler unrolls innermost loops
 // alone before it decides what lives in registers.
 #define UNROLL _Pragma("GCC unroll 24")
-// Fetches the line `at` into the second level of caches, where more lines can be under way than in the first: streams that
-// are fetched into the first, also those marked as read once, stay below what memory gives. A function that does nothing
-// else must be INLINE: this compiler takes its calls for having no effect and drops them.
+// Fetches the line `at` into the second level of caches: streams that are fetched into the first, also those marked as read
+// once, stayed below what memory gives on Zen 4 (docs/benchmarks.md). A function that does nothing else must be INLINE:
+// this compiler takes its calls for having no effect and drops them.
 #define FETCH(at) __builtin_prefetch(at, 0, 2)
 // Fetches the line `at`, which has to stay cached while many others pass through.
 #define FETCH_TO_KEEP(at) __builtin_prefetch(at, 0, 3)

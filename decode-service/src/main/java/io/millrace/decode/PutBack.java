@@ -83,12 +83,9 @@ final class PutBack {
     }
 
     private void warn(String line) {
-        lines.tryLine().ifPresent(unsaid -> {
-            if (unsaid > 0) {
-                log.warn("{} more sequences waited for the cache, and had no line", unsaid);
-            }
-            log.warn(line);
-        });
+        lines.tell(
+                unsaid -> log.warn("{} more sequences waited for the cache, and had no line", unsaid),
+                () -> log.warn(line));
     }
 
     /// Drops what is not sent.

@@ -199,20 +199,17 @@ public record CalibrationText(
                 throw invalid(
                         where + ": " + JsonFault.ofLine(e, LINES.createParser(line)) + " (expected: " + LINE + ")");
             }
+            if (!node.has("ids")) {
+                requireShort(line, where);
+            }
             long kinds = KINDS.stream().filter(node::has).count();
             if (kinds == 1 && node.path("ids").isArray()) {
                 int[] ids = numbers(node.path("ids"), vocabSize, where + ": ids");
                 split(ids, mask(node, ids.length, where), where);
             } else if (kinds == 1 && node.path("text").isString()) {
-                split(
-                        located(
-                                line,
-                                where,
-                                () -> tokenizer.encode(node.path("text").stringValue())),
-                        null,
-                        where);
+                split(located(where, () -> tokenizer.encode(node.path("text").stringValue())), null, where);
             } else if (kinds == 1 && node.path("messages").isArray()) {
-                split(located(line, where, () -> dialogue(node)), null, where);
+                split(located(where, () -> dialogue(node)), null, where);
             } else {
                 throw invalid(where + ": " + found(node) + " (expected: " + LINE + ")");
             }
@@ -250,8 +247,7 @@ public record CalibrationText(
         }
 
         /// What is refused is told with its place.
-        private static int[] located(String line, String where, Supplier<int[]> ids) {
-            requireShort(line, where);
+        private static int[] located(String where, Supplier<int[]> ids) {
             try {
                 return ids.get();
             } catch (MillraceException e) {

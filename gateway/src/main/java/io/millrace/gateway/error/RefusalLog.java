@@ -1,7 +1,6 @@
 package io.millrace.gateway.error;
 
 import io.millrace.rpc.LineLimit;
-import java.util.OptionalLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -24,33 +23,27 @@ public final class RefusalLog {
     /// @param id       the one the client knows
     /// @param outcome  a clause about the error
     public void refused(String id, String method, String path, int status, String outcome) {
-        if (hasLine()) {
-            log.info("request {}: {} refused with {}{}", id, asked(method, path), status, outcome);
-        }
+        tell(() -> log.info("request {}: {} refused with {}{}", id, asked(method, path), status, outcome));
     }
 
     /// Of a request that the web server refused by itself, so that it has no id.
     ///
     /// @param method  null if it could not be read
     public void refusedByServer(@Nullable String method, @Nullable String path, int port, int status, String code) {
-        if (hasLine()) {
-            String what = method == null || path == null ? "what is no HTTP request" : asked(method, path);
-            log.info("without id: {} on port {} refused with {}, {}", what, port, status, code);
-        }
+        String what = method == null || path == null ? "what is no HTTP request" : asked(method, path);
+        tell(() -> log.info("without id: {} on port {} refused with {}, {}", what, port, status, code));
     }
 
     private static String asked(String method, String path) {
         return ErrorAnswer.shown(method) + " " + ErrorAnswer.shown(path);
     }
 
-    private boolean hasLine() {
-        OptionalLong line = limit.tryLine();
-        if (line.isPresent() && line.getAsLong() > 0) {
-            log.info(
-                    "{} more requests were refused, more than {} a minute have no line each",
-                    line.getAsLong(),
-                    LINES_A_MINUTE);
-        }
-        return line.isPresent();
+    private void tell(Runnable line) {
+        limit.tell(
+                unsaid -> log.info(
+                        "{} more requests were refused, more than {} a minute have no line each",
+                        unsaid,
+                        LINES_A_MINUTE),
+                line);
     }
 }

@@ -5,7 +5,6 @@ import io.millrace.gateway.router.ServingInstance;
 import io.millrace.rpc.Leg;
 import io.millrace.rpc.LineLimit;
 import java.util.Locale;
-import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,23 +15,15 @@ final class FailedCalls {
 
     private static final Logger log = LoggerFactory.getLogger(FailedCalls.class);
 
-    private final LineLimit lines;
-
-    /// @param nanos  a clock that never goes back
-    FailedCalls(LongSupplier nanos) {
-        this.lines = new LineLimit(LINES_A_MINUTE, nanos);
-    }
+    private final LineLimit lines = new LineLimit(LINES_A_MINUTE, System::nanoTime);
 
     void tell(Leg leg, ServingInstance instance, StatusRuntimeException failure) {
-        lines.tryLine().ifPresent(unsaid -> {
-            if (unsaid > 0) {
-                log.warn("{} more calls failed, more than {} a minute have no line each", unsaid, LINES_A_MINUTE);
-            }
-            log.warn(
-                    "{} by {} failed: {}",
-                    leg.name().toLowerCase(Locale.ROOT),
-                    instance.name(),
-                    failure.getStatus().getCode());
-        });
+        lines.tell(
+                unsaid -> log.warn("{} more calls failed, and had no line", unsaid),
+                () -> log.warn(
+                        "{} by {} failed: {}",
+                        leg.name().toLowerCase(Locale.ROOT),
+                        instance.name(),
+                        failure.getStatus().getCode()));
     }
 }

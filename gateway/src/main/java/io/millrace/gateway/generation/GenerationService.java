@@ -28,7 +28,7 @@ public final class GenerationService {
         this.releaser = releaser;
         this.admission = admission;
         this.settings = settings;
-        FailedCalls failedCalls = new FailedCalls(System::nanoTime);
+        FailedCalls failedCalls = new FailedCalls();
         this.prefillLeg = new PrefillLeg(router, settings, metrics, failedCalls);
         this.decodeLeg = new DecodeLeg(router, settings, metrics, failedCalls);
     }

@@ -34,14 +34,29 @@ public final class Suite implements AutoCloseable {
     public final FakeDecode decodeA = new FakeDecode("decode-a");
     public final FakeDecode decodeB = new FakeDecode("decode-b");
     public final FakeCache cache = new FakeCache();
-    public final HttpClient http =
-            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    public final HttpClient http;
+    private final String scheme;
     private final List<FakeServer> servers = new ArrayList<>();
     public final ConfigurableApplicationContext context;
     public final int port;
     public final ServedModel model;
 
     public Suite(Class<?> extraConfiguration, String... arguments) {
+        this(extraConfiguration, List.of(arguments), "http", HttpClient.newBuilder());
+    }
+
+    /// One that is asked over TLS.
+    public Suite(TestCertificate certificate) {
+        this(
+                Object.class,
+                certificate.arguments(),
+                "https",
+                HttpClient.newBuilder().sslContext(certificate.client()));
+    }
+
+    private Suite(Class<?> extraConfiguration, List<String> arguments, String scheme, HttpClient.Builder client) {
+        this.scheme = scheme;
+        this.http = client.version(HttpClient.Version.HTTP_1_1).build();
         List<FakeServer> started = List.of(
                 new FakeServer(prefill), new FakeServer(decodeA), new FakeServer(decodeB), new FakeServer(cache));
         servers.addAll(started);
@@ -54,7 +69,7 @@ public final class Suite implements AutoCloseable {
                         + started.get(2).target(),
                 "--millrace.gateway.kv-cache-targets=" + started.get(3).target(),
                 "--millrace.gateway.describe-interval=100ms"));
-        all.addAll(List.of(arguments));
+        all.addAll(arguments);
         SpringApplicationBuilder builder = GatewayApplication.builder();
         if (extraConfiguration != Object.class) {
             builder.sources(extraConfiguration);
@@ -149,7 +164,7 @@ public final class Suite implements AutoCloseable {
     }
 
     public URI uri(String path) {
-        return URI.create("http://localhost:" + port + path);
+        return URI.create(scheme + "://localhost:" + port + path);
     }
 
     public HttpResponse<String> get(String path) {

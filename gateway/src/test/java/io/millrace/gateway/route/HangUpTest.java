@@ -7,15 +7,18 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.millrace.gateway.fake.FakeDecode.Mishap;
 import io.millrace.gateway.fake.Suite;
 import io.millrace.gateway.fake.SuiteExtension;
+import io.millrace.gateway.fake.TestCertificate;
 import io.millrace.rpc.MetricNames;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
 
 @ExtendWith(SuiteExtension.class)
 class HangUpTest {
@@ -31,7 +34,10 @@ class HangUpTest {
     }
 
     private static Socket send(Suite suite, String json) throws IOException {
-        Socket socket = new Socket("localhost", suite.port);
+        return send(new Socket("localhost", suite.port), json);
+    }
+
+    private static Socket send(Socket socket, String json) throws IOException {
         byte[] body = json.getBytes(StandardCharsets.UTF_8);
         String head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                 + "Content-Length: " + body.length + "\r\n\r\n";
@@ -172,6 +178,27 @@ class HangUpTest {
                         .contains("\"cancelled\"");
                 await().atMost(LIMIT).until(() -> suite.prefill.cancelled.get() == 1);
             }
+        }
+    }
+
+    /// Over TLS the end of its sending side cannot be told from a client that is gone. It may read on all the same, and
+    /// must not take what it got for the whole.
+    @Test
+    void aStreamOverTlsThatIsCancelledDoesNotLookComplete(@TempDir Path folder) throws Exception {
+        TestCertificate certificate = TestCertificate.make(folder);
+        try (Suite secure = new Suite(certificate);
+                Socket socket = certificate.client().getSocketFactory().createSocket("localhost", secure.port)) {
+            secure.answer("</think>One two three.");
+            secure.decodeA.mishaps.add(new Mishap.Hang(3));
+            secure.decodeB.mishaps.add(new Mishap.Hang(3));
+            socket.setSoTimeout(10_000);
+            send(socket, Suite.chat("\"stream\":true"));
+            readUntil(socket.getInputStream(), "data: ");
+
+            socket.shutdownOutput();
+
+            assertThat(readUntil(socket.getInputStream(), "never")).doesNotContain("[DONE]", "\r\n0\r\n");
+            await().atMost(LIMIT).until(() -> secure.decodeA.cancelled.get() + secure.decodeB.cancelled.get() == 1);
         }
     }
 

@@ -56,12 +56,9 @@ final class CacheFaults {
         String reason = fault.reason().name().toLowerCase(Locale.ROOT);
         meters.counter(MetricNames.KV_CACHE_CLIENT_FAULTS, "operation", operation, "reason", reason)
                 .increment();
-        lines.tryLine().ifPresent(unsaid -> {
-            if (unsaid > 0) {
-                log.warn("prefix cache: {} more calls gave nothing, and had no line", unsaid);
-            }
-            log.warn("prefix cache: {} gave nothing ({}): {}", operation, reason, fault.message());
-        });
+        lines.tell(
+                unsaid -> log.warn("prefix cache: {} more calls gave nothing, and had no line", unsaid),
+                () -> log.warn("prefix cache: {} gave nothing ({}): {}", operation, reason, fault.message()));
         return fault;
     }
 

@@ -21,7 +21,6 @@ import io.millrace.proto.v1.StatsRequest;
 import io.millrace.proto.v1.StatsResponse;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -261,14 +260,9 @@ public final class KvCacheClient implements AutoCloseable {
         if (failure.code() == ErrorCode.LEASE_EXPIRED || hold.isLost()) {
             return;
         }
-        OptionalLong line = lines.tryLine();
-        if (line.isEmpty()) {
-            return;
-        }
-        if (line.getAsLong() > 0) {
-            log.warn("{} more calls about leases failed, and had no line", line.getAsLong());
-        }
-        log.warn("{} of lease {} failed: {}", operation, leaseId, failure.getMessage());
+        lines.tell(
+                unsaid -> log.warn("{} more calls about leases failed, and had no line", unsaid),
+                () -> log.warn("{} of lease {} failed: {}", operation, leaseId, failure.getMessage()));
     }
 
     /// Nobody waits for the answer.

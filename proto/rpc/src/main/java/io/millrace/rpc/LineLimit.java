@@ -2,6 +2,7 @@ package io.millrace.rpc;
 
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 
 /// How many lines of one kind a log gets in a minute, so that a flood of what they tell fills no disk. Those that went
@@ -22,10 +23,22 @@ public final class LineLimit {
         this.nanos = nanos;
     }
 
+    /// Writes a line, if it has one.
+    ///
+    /// @param unsaid  told before it how many went without one, if any did
+    public void tell(LongConsumer unsaid, Runnable line) {
+        tryLine().ifPresent(untold -> {
+            if (untold > 0) {
+                unsaid.accept(untold);
+            }
+            line.run();
+        });
+    }
+
     /// Asks for a line.
     ///
     /// @return how many went without one and are yet to be told; empty if this one goes without
-    public synchronized OptionalLong tryLine() {
+    synchronized OptionalLong tryLine() {
         long now = Math.floorDiv(nanos.getAsLong(), TimeUnit.MINUTES.toNanos(1));
         if (now != minute) {
             minute = now;

@@ -33,13 +33,8 @@ public final class QuantizeCommand implements Callable<Integer> {
     @Mixin
     private ModelOption model = new ModelOption();
 
-    @Option(
-            names = "--out",
-            paramLabel = "DIR",
-            converter = GivenPath.OfFolder.class,
-            required = true,
-            description = "Folder to make; must not exist.")
-    private Path out = Path.of("");
+    @Mixin
+    private OutOption out = new OutOption();
 
     @Option(
             names = "--profile",
@@ -78,12 +73,12 @@ public final class QuantizeCommand implements Callable<Integer> {
     public Integer call() throws IOException {
         GivenKeys keys = new GivenKeys(kernelOptions.given());
         QuantizeSettings settings = settings().computedBy(keys.engine().kernels());
-        new ModelQuantizer(model.directory(), out, settings, QuantizeProgress.SILENT).require();
+        new ModelQuantizer(model.directory(), out.directory(), settings, QuantizeProgress.SILENT).require();
         CalibrationText text = CalibrationText.read(
                 model.directory(), ModelConfig.read(model.directory()).vocabSize(), calibration);
         QuantizeReport report;
         try (QuantizeBar bar = new QuantizeBar(LoadingBar.hasTerminal(), console.err(), System::nanoTime)) {
-            report = keys.naming(() -> new ModelQuantizer(model.directory(), out, settings, bar).run(text));
+            report = keys.naming(() -> new ModelQuantizer(model.directory(), out.directory(), settings, bar).run(text));
         }
         report.lines().forEach(console.out()::println);
         console.out().flush();

@@ -36,13 +36,8 @@ public final class SynthesizeCommand implements Callable<Integer> {
             description = "The shape: a config.json.")
     private Path config = Path.of("");
 
-    @Option(
-            names = "--out",
-            paramLabel = "DIR",
-            converter = GivenPath.OfFolder.class,
-            required = true,
-            description = "Folder to make; must not exist.")
-    private Path out = Path.of("");
+    @Mixin
+    private OutOption out = new OutOption();
 
     @Option(
             names = "--profile",
@@ -85,11 +80,14 @@ public final class SynthesizeCommand implements Callable<Integer> {
         SyntheticModel model = new SyntheticModel(config, formats, from, kernels, seed);
         ModelConfig shape;
         try (LoadingBar bar = new LoadingBar(LoadingBar.hasTerminal(), "writing")) {
-            shape = keys.naming(() -> model.write(out, bar));
+            shape = keys.naming(() -> model.write(out.directory(), bar));
         }
         long weights = ModelPack.plan(shape, formats, MlaForm.ABSORBED).elements();
-        long bytes = Files.size(out.resolve(ModelPack.FILE_NAME));
-        console.out().printf("%s: %,d random weights, profile %s, %,d bytes%n", out, weights, formats.id(), bytes);
+        long bytes = Files.size(out.directory().resolve(ModelPack.FILE_NAME));
+        console.out()
+                .printf(
+                        "%s: %,d random weights, profile %s, %,d bytes%n",
+                        out.directory(), weights, formats.id(), bytes);
         console.out().flush();
         return ExitCode.OK;
     }
