@@ -162,9 +162,8 @@ static void tile(const tile_place *t, int64_t rows, int64_t panels) {
 
 INLINE int64_t panels_of(const linear_part *part) { return (part->outputs + LANES - 1) / LANES; }
 
-// Bytes between what a tile reads of a stream and what it fetches. int4 has more arithmetic to a byte.
+// Bytes between what a tile reads of a stream and what it fetches.
 #define STREAM_AHEAD 1024
-#define W4_STREAM_AHEAD 1536
 
 // Panels of a chunk with many rows: they stay in the cache while the rows pass.
 #define CHUNK_PANELS 4
@@ -270,14 +269,13 @@ static void stream(const linear_part *part, int64_t chunk) {
     int64_t end = min64(first + part->run * streams, panels_of(part));
     int64_t run = (end - first + streams - 1) / streams;
     int64_t from = first + (chunk - band * pieces) * step, to = min64(from + step, first + run);
-    int64_t distance = part->format == FORMAT_W4A8 ? W4_STREAM_AHEAD : STREAM_AHEAD;
     // A tile ends with its scales, which lie far from its codes: it would wait for them.
     for (int64_t i = 0; part->scales && i < (to - from) * streams; i++) {
         FETCH_TO_KEEP(part->scales + (from + i / streams + i % streams * run) * LANES);
     }
     for (int64_t panel = from; panel < to; panel++) {
         const uint8_t *w = part->w + panel * part->panel_bytes;
-        lines_ahead ahead = {w + distance, run * part->panel_bytes, streams};
+        lines_ahead ahead = {w + STREAM_AHEAD, run * part->panel_bytes, streams};
         const tile_place t = {part, 0, w, panel * LANES, run, ahead};
         tile(&t, part->rows, (end - panel + run - 1) / run);
     }
